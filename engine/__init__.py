@@ -1,0 +1,3 @@
+"""The product without a screen."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,109 @@
+"""What goes to a model and what comes back, in our own words; providers translate to and from the wire."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Literal, Protocol
+
+from pydantic import Field
+
+from engine.domain.base import Model
+from engine.domain.cases import ToolDef
+
+
+class FixtureRef(Model):
+    """A fixture by name and hash; its bytes travel beside the request, never inside a stored message."""
+
+    fixture_id: str
+    sha256: str
+    media_type: str
+
+
+class ToolCall(Model):
+    """A call the model asked for. `arguments` is the text exactly as the model emitted it, valid JSON or not."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Message(Model):
+    """One message of a conversation, either way."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    fixtures: tuple[FixtureRef, ...] = ()
+
+
+class ChatRequest(Model):
+    """One call. `images` maps the SHA-256 of each image in `messages` to its bytes."""
+
+    model: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolDef, ...] = ()
+    images: dict[str, bytes] = Field(default={}, repr=False)
+    temperature: float | None = None
+    max_tokens: int | None = None
+
+
+class FinishReason(StrEnum):
+    """Why the model stopped."""
+
+    STOP = "stop"
+    LENGTH = "length"
+    CONTENT_FILTER = "content_filter"
+    TOOL_CALLS = "tool_calls"
+    UNKNOWN = "unknown"
+
+
+class RefusalType(StrEnum):
+    """Who refused. Absent (null) means nobody was seen to refuse."""
+
+    MODEL = "model"
+    PROVIDER_FILTER = "provider_filter"
+
+
+class Usage(Model):
+    """Tokens as the provider counted them; absent counts are unknown, never 0."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class Answer(Model):
+    """A whole answer. Reasoning that the provider sends apart, or in think tags, is kept apart."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    finish_reason: FinishReason
+    refusal_type: RefusalType | None = None
+    reasoning: str = ""
+    usage: Usage | None = None
+    served_model: str | None = None
+    tries: int = 1
+    """HTTP calls made for it, retries included."""
+
+
+class ChatModel(Protocol):
+    """Anything that answers a chat request."""
+
+    async def complete(self, request: ChatRequest) -> Answer:
+        """One whole answer.
+
+        Raises:
+            ProviderError: named by its code, after the retries that could help.
+        """
+        ...
+
+    async def models(self) -> list[str]:
+        """Names of the models the endpoint offers. Raises ProviderError."""
+        ...
+
+    async def close(self) -> None:
+        """Free connections."""
+        ...
+
+
+JsonObject = dict[str, Any]
