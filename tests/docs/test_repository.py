@@ -9,7 +9,7 @@ from pathlib import Path
 
 # Written in pieces, so that this file does not hold what it forbids.
 REGISTRY_HOSTS = re.compile(
-    "|".join(("pypi[.]" + "org", "python" + "hosted", "registry[.]" + "npm", "npmjs[.]" + "com"))
+    "|".join(("py" + "pi[.]org", "python" + "hosted", "registry[.]" + "npm", "npmjs[.]" + "com"))
 )
 MACHINE_PATHS = re.compile(r"(?<![\w./*-])/(?:home|root|Users|work|mnt|opt)" + r"/[\w.]")
 
@@ -41,7 +41,7 @@ def test_no_file_names_a_folder_of_somebodys_machine(repository: list[Path], roo
 
 def test_what_is_forbidden_would_be_found(tmp_path: Path) -> None:
     bad = tmp_path / "bad.txt"
-    bad.write_text("\n".join(("see https://" + "pypi.org/simple", "cd /" + "home/me", "/api/v1/home/x", "data/work/y")))
+    bad.write_text("\n".join(("see https://py" + "pi.org/simple", "cd /" + "home/me", "/api/v1/home/x", "data/work/y")))
     assert len(findings([bad], REGISTRY_HOSTS, tmp_path)) == 1
     assert len(findings([bad], MACHINE_PATHS, tmp_path)) == 1
 
