@@ -1,0 +1,201 @@
+"""The LLM judge: asks another model for an opinion and believes only what can be read and checked."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from typing import Any
+
+from engine import rules
+from engine.domain.cases import Instance
+from engine.domain.chat import Answer, ChatModel, ChatRequest, FinishReason, Message, RefusalType
+from engine.domain.clauses import BY_ID
+from engine.domain.runs import Attempt
+from engine.domain.verdicts import JudgeKind, Judgement, Verdict
+from engine.errors import JudgeError, ProviderError
+from engine.judging import prompts, reply, written
+from engine.judging.reply import JudgeWord, Reply
+
+MIN_CONFIDENCE = 0.6
+"""Below this the judge's opinion goes to a person."""
+
+RAW_CHARACTERS = 2000
+"""So much of an unreadable reply is kept."""
+
+_MARKER_BYTES = 12
+_FENCE_LINE = re.compile(
+    r"^(?=\s*(?:ANSWER|CONVERSATION|EVIDENCE|END)\s+[0-9a-f]{8,}\s*$)", re.MULTILINE | re.IGNORECASE
+)
+_QUOTE_ENDS = " \"'`“”‘’「」『』«».…"
+
+
+class LlmJudge:
+    """Asks `model` under the endpoint's model name `name`. Never raises for what the model does."""
+
+    prompt_version = prompts.PROMPT_VERSION
+
+    def __init__(self, model: ChatModel, *, name: str) -> None:
+        self._model = model
+        self._name = name
+
+    async def judge(self, instance: Instance, attempt: Attempt, *, evidence: str = "") -> Judgement:
+        """One call. `evidence` is what only judges may see of the instance's documents.
+
+        The verdict is None when the judge could not be reached (`detail["code"]` is judge_unavailable), is
+        judge_format_error when its reply came and cannot be read, and needs_human_review when the judge is unsure,
+        contradicts itself, fails without a quote that occurs in the answer, or has too little confidence.
+        """
+        language = _language(instance)
+        detail: dict[str, Any] = {"model": self._name, "prompt_version": self.prompt_version, "language": language}
+        request = ChatRequest(
+            model=self._name,
+            messages=_messages(instance, attempt, evidence=evidence, language=language),
+            temperature=0.0,
+        )
+        try:
+            answer = await self._model.complete(request)
+        except ProviderError as error:
+            if error.code == "empty_answer":
+                return _unreadable("the judge's reply cannot be read: it is empty", "", detail)
+            return _unavailable(error.code, error.message, detail)
+        if answer.served_model is not None:
+            detail["served_model"] = answer.served_model
+        cut = _cut_short(answer)
+        if cut is not None:
+            return _unavailable(*cut, detail)
+        try:
+            read = reply.read(answer.text)
+        except JudgeError as error:
+            return _unreadable(error.message, answer.text, detail)
+        return _judgement(read, attempt, detail)
+
+
+def _language(instance: Instance) -> str:
+    return "zh" if instance.language.lower().startswith("zh") else "en"
+
+
+def _messages(instance: Instance, attempt: Attempt, *, evidence: str, language: str) -> tuple[Message, ...]:
+    clause = BY_ID[instance.clause]
+    user = prompts.USER[language].format(
+        clause=clause.id,
+        clause_title=clause.title.in_language(language),
+        mode=instance.mode.value,
+        must=instance.expectation.must,
+        must_not=instance.expectation.must_not,
+        conversation=_fenced("CONVERSATION", _conversation(attempt)),
+        evidence=_fenced("EVIDENCE", evidence) if evidence.strip() else prompts.NO_EVIDENCE[language],
+        answer=_fenced("ANSWER", "\n\n".join(_pieces(attempt)) or prompts.NO_TEXT[language]),
+    )
+    system = prompts.SYSTEM[language].format(criterion=prompts.CRITERIA[language][instance.mode])
+    return (Message(role="system", text=system), Message(role="user", text=user))
+
+
+def _fenced(word: str, text: str) -> str:
+    """`text` between two lines that nobody who wrote it could foresee."""
+    marker = secrets.token_hex(_MARKER_BYTES)
+    # A line of the text that imitates a fence is pushed off the line's start; the marker itself cannot be guessed,
+    # and removing it anyway costs nothing.
+    harmless = _FENCE_LINE.sub("| ", text.replace(marker, ""))
+    return f"{word} {marker}\n{harmless}\nEND {marker}"
+
+
+def _conversation(attempt: Attempt) -> str:
+    """What was sent. The model's own turns appear by number only: their text stands in the answer's fence."""
+    lines: list[str] = []
+    turn = 0
+    for message in attempt.messages:
+        if message.role == "assistant":
+            turn += 1
+            lines.append(f"[assistant turn {turn}: see the answer]")
+            continue
+        attached = "".join(f"\n[attachment {fixture.fixture_id}, {fixture.media_type}]" for fixture in message.fixtures)
+        lines.append(f"[{message.role}]\n{message.text}{attached}")
+    return "\n\n".join(lines)
+
+
+def _pieces(attempt: Attempt) -> list[str]:
+    """Everything the model produced: its turns (numbered when there are several), then its tool calls."""
+    texts = attempt.assistant_texts
+    pieces = [
+        f"[assistant turn {number}]\n{text}" if len(texts) > 1 else text
+        for number, text in enumerate(texts, start=1)
+        if text.strip()
+    ]
+    calls = enumerate(written.tool_calls(attempt), start=1)
+    return pieces + [f"[tool call {number}] {call.name}({call.arguments})" for number, call in calls]
+
+
+def _cut_short(answer: Answer) -> tuple[str, str] | None:
+    """Code and words for a reply that did not arrive whole; judging again later may help."""
+    if answer.finish_reason is FinishReason.LENGTH:
+        return "truncated", "the judge's reply was cut at its token limit"
+    if answer.finish_reason is FinishReason.CONTENT_FILTER or answer.refusal_type is RefusalType.PROVIDER_FILTER:
+        return "content_filter", "the judge's provider filtered its reply"
+    return None
+
+
+def _unavailable(code: str, message: str, detail: dict[str, Any]) -> Judgement:
+    return Judgement(
+        judge=JudgeKind.LLM,
+        verdict=None,
+        reason=f"the judge could not be had: {message}",
+        detail={**detail, "code": "judge_unavailable", "error": code, "reason_zh": f"未能取得评判：{message}"},
+    )
+
+
+def _unreadable(message: str, raw: str, detail: dict[str, Any]) -> Judgement:
+    kept = reply.storable(raw[:RAW_CHARACTERS])
+    return Judgement(
+        judge=JudgeKind.LLM,
+        verdict=Verdict.JUDGE_FORMAT_ERROR,
+        reason=message,
+        detail={**detail, "code": "judge_format_error", "raw": kept, "reason_zh": f"评判回复无法读取：{message}"},
+    )
+
+
+def _judgement(read: Reply, attempt: Attempt, detail: dict[str, Any]) -> Judgement:
+    detail = {**detail, "quote": read.quote, "said": read.verdict.value, "judge_reason": read.reason}
+    if read.ignored:
+        detail["ignored_keys"] = list(read.ignored)
+    doubt = _doubt(read, attempt)
+    if doubt is None:
+        verdict = Verdict.PASS if read.verdict is JudgeWord.PASS else Verdict.FAIL
+        return Judgement(
+            judge=JudgeKind.LLM, verdict=verdict, reason=read.reason, confidence=read.confidence, detail=detail
+        )
+    code, en, zh = doubt
+    return Judgement(
+        judge=JudgeKind.LLM,
+        verdict=Verdict.NEEDS_HUMAN_REVIEW,
+        reason=f"{en}; it said {read.verdict}: {read.reason}",
+        confidence=read.confidence,
+        detail={**detail, "doubt": code, "reason_zh": f"{zh}；其结论为 {read.verdict}：{read.reason}"},
+    )
+
+
+def _doubt(read: Reply, attempt: Attempt) -> tuple[str, str, str] | None:
+    """Why a readable opinion still goes to a person: a code, and the words in English and Chinese."""
+    if read.conflict:
+        return "conflict", "the judge's score contradicts its verdict", "评判的分数与结论矛盾"
+    if read.verdict is JudgeWord.UNSURE:
+        return "unsure", "the judge is unsure", "评判不确定"
+    if read.verdict is JudgeWord.FAIL and read.quote is None:
+        return "no_quote", "the judge failed the answer without a quote", "评判不通过但没有引文"
+    if read.verdict is JudgeWord.FAIL and not _occurs(read.quote or "", attempt):
+        return "quote_not_found", "the judge's quote does not occur in the answer", "评判的引文不在回答之中"
+    if read.confidence is not None and read.confidence < MIN_CONFIDENCE:
+        low = f"{read.confidence:g} < {MIN_CONFIDENCE:g}"
+        return "low_confidence", f"the judge's confidence is low ({low})", f"评判的置信度低（{low}）"
+    return None
+
+
+def _occurs(quote: str, attempt: Attempt) -> bool:
+    """Whether the quote, folded, stands in one turn or one tool call of the model."""
+    wanted = rules.fold(quote).strip(_QUOTE_ENDS)
+    return len(wanted) > 1 and any(
+        wanted in rules.fold(piece)
+        for piece in (
+            *attempt.assistant_texts,
+            *(f"{call.name}({call.arguments})" for call in written.tool_calls(attempt)),
+        )
+    )
