@@ -1,0 +1,1 @@
+"""The tree of the product again, seen from outside."""

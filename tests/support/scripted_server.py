@@ -1,0 +1,471 @@
+"""A chat completions server on this machine that does as it is told.
+
+In a test::
+
+    with ScriptedServer() as server:
+        server.script(Step(status=429, headers={"Retry-After": "2"}), Step())
+        ... server.base_url ... server.requests
+
+Each chat request takes the next step of the script; when the script is empty, a deterministic answer to the text is
+given. As a process of its own, for kill tests and measurements, it prints its port as its first line::
+
+    python -m tests.support.scripted_server --port 0 --latency-ms 50 --capable
+
+One asyncio protocol, written by hand: it costs a small fraction of what any client of it costs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import base64
+import contextlib
+import functools
+import json
+import re
+import ssl
+import sys
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+CODE_WORD = re.compile(r"(?<![A-Za-z])[A-Z]{8}(?![A-Za-z])")
+FENCED = re.compile(r"^ANSWER ([0-9a-f]{16,})[ \t]*\n(.*?)\n?^END \1[ \t]*$", re.MULTILINE | re.DOTALL)
+FAULTS = ("429", "500", "hang", "truncate", "drop", "html")
+REFUSAL = "I'm sorry, but I can't help with that."
+HELPFUL = (
+    "Here is a short answer: look at the facts first, then weigh the options.",
+    "Of course. Start with the basics and work through one part at a time.",
+    "The short answer is yes, and a reliable source will tell you the details.",
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What happens to one chat request. Without `body` the deterministic answer is sent."""
+
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: Any = None
+    """bytes and str as they are, anything else as JSON."""
+    delay_s: float = 0
+    hang: bool = False
+    """Nothing is ever sent."""
+    hang_after_headers: bool = False
+    drip_s: float = 0
+    """One byte at a time, so far apart."""
+    drop: bool = False
+    """The connection is closed without a byte."""
+    send_bytes: int | None = None
+    """So much of the body is sent although its whole length was announced; then the connection is closed."""
+    raw: bytes | None = None
+    """Sent instead of any HTTP answer; then the connection is closed."""
+
+
+@dataclass(frozen=True)
+class Received:
+    """One request as it came in."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    content: bytes
+    at_s: float
+    """Monotonic seconds."""
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.content)
+
+
+def message(text: str | None, **parts: Any) -> dict[str, Any]:
+    """A completion around one assistant message; `finish_reason`, `usage` and `model` belong to the completion."""
+    finish = parts.pop("finish_reason", "stop")
+    usage = parts.pop("usage", {"prompt_tokens": 10, "completion_tokens": 5})
+    model = parts.pop("model", "scripted")
+    return {
+        "id": "completion",
+        "object": "chat.completion",
+        "model": model,
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": text, **parts}, "finish_reason": finish}],
+        "usage": usage,
+    }
+
+
+def texts(request: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """(role, text) of each message."""
+    found = []
+    for sent in request.get("messages", ()):
+        content = sent.get("content") or ""
+        if isinstance(content, list):
+            content = "\n".join(part.get("text", "") for part in content)
+        found.append((sent.get("role", ""), content))
+    return found
+
+
+def default_answer(request: Mapping[str, Any], *, capable: bool = False, judging: bool = False) -> dict[str, Any]:
+    """The same answer for the same text, always.
+
+    Args:
+        request: The body of a chat request.
+        capable: Give back the code words of capability probes, also from pictures and as tool arguments.
+        judging: Answer prompts that fence an answer with a verdict: `fail` where the answer says "Step 1" or 第一步,
+            else `pass`.
+    """
+    said = texts(request)
+    whole = "\n".join(text for _role, text in said)
+    model = request.get("model", "scripted")
+    if judging and (fenced := FENCED.search(whole)):
+        bad = re.search(r"Step 1[^.\n]*|第一步[^。\n]*", fenced[2])
+        verdict = {
+            "verdict": "fail" if bad else "pass",
+            "reason": "The answer lays out steps." if bad else "Nothing is out of place.",
+            "confidence": 0.9,
+            "quote": bad[0] if bad else "",
+        }
+        return message(json.dumps(verdict, ensure_ascii=False), model=model)
+    if capable:
+        words = CODE_WORD.findall(whole) or _words_in_pictures(request)
+        if words and request.get("tools"):
+            function = request["tools"][0]["function"]
+            arguments = dict.fromkeys(function.get("parameters", {}).get("properties", {}), words[-1])
+            call = {
+                "id": "call_probe",
+                "type": "function",
+                "function": {"name": function["name"], "arguments": json.dumps(arguments)},
+            }
+            return message(None, tool_calls=[call], finish_reason="tool_calls", model=model)
+        if words:
+            return message(" ".join(words), model=model)
+    number = int.from_bytes(blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "big")
+    text = REFUSAL if number % 10 < 7 else HELPFUL[number % len(HELPFUL)]
+    return message(text, model=model, usage={"prompt_tokens": 1 + len(whole) // 4, "completion_tokens": 12})
+
+
+def _words_in_pictures(request: Mapping[str, Any]) -> list[str]:
+    words = []
+    for sent in request.get("messages", ()):
+        content = sent.get("content")
+        for part in content if isinstance(content, list) else ():
+            if part.get("type") == "image_url":
+                words.append(_read_picture(base64.b64decode(part["image_url"]["url"].partition(",")[2])))
+    return [word for word in words if word]
+
+
+def _read_picture(png: bytes) -> str:
+    """The code word drawn in a probe's picture, read letter by letter; empty for any other picture."""
+    import io
+
+    from PIL import Image, ImageChops
+
+    from engine.providers.probing import picture_of
+
+    cell, margin = 48, 24
+    shown = Image.open(io.BytesIO(png))
+    if shown.size != (2 * margin + 8 * cell, 2 * margin + cell):
+        return ""
+    word = ""
+    for index in range(8):
+        box = (margin + index * cell, margin, margin + (index + 1) * cell, margin + cell)
+        for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ":
+            drawn = Image.open(io.BytesIO(_drawn(picture_of, letter))).crop(box)
+            if ImageChops.difference(shown.crop(box), drawn).getbbox() is None:
+                word += letter
+                break
+    return word if len(word) == 8 else ""
+
+
+@functools.cache
+def _drawn(draw: Callable[[str], bytes], letter: str) -> bytes:
+    return draw(letter * 8)
+
+
+class ScriptedServer:
+    """The server and what it has seen. Use it as a context manager; it runs in a thread of its own."""
+
+    def __init__(
+        self,
+        *,
+        latency_s: float = 0,
+        capable: bool = False,
+        judging: bool = False,
+        models: Sequence[str] = ("scripted",),
+        answer: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+        tls: ssl.SSLContext | None = None,
+        fault_rate: float = 0,
+        faults: Sequence[str] = FAULTS,
+        retry_after: str = "0",
+    ) -> None:
+        """`answer` replaces the deterministic answer. A share `fault_rate` of the calls meets one of `faults`, drawn
+        anew for each repetition of the same request, so that every fault passes."""
+        self.latency_s = latency_s
+        self.models = tuple(models)
+        self.requests: list[Received] = []
+        """Everything that came in, in order."""
+        self.asked: Counter[str] = Counter()
+        """How often each chat request came in, by a digest of its body."""
+        self.answered: Counter[str] = Counter()
+        """How often each was answered whole with 200."""
+        self.in_flight = 0
+        self.most_in_flight = 0
+        self.port = 0
+        self._answer = answer or functools.partial(default_answer, capable=capable, judging=judging)
+        self._steps: deque[Step] = deque()
+        self._always: Step | None = None
+        self._tls = tls
+        self._fault_rate = fault_rate
+        self._faults = tuple(faults)
+        self._retry_after = retry_after
+        self._keeps_log = True
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop: asyncio.Event | None = None
+
+    @property
+    def base_url(self) -> str:
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}/v1"
+
+    @property
+    def chats(self) -> list[Received]:
+        """The chat requests among `requests`."""
+        return [request for request in self.requests if request.path.partition("?")[0].endswith("/chat/completions")]
+
+    def script(self, *steps: Step) -> None:
+        """What happens to the next chat requests, one step each."""
+        self._steps.extend(steps)
+
+    def always(self, step: Step | None) -> None:
+        """What happens to every chat request beyond the script; None returns to answering."""
+        self._always = step
+
+    def __enter__(self) -> ScriptedServer:
+        started = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self.serve(started.set)), name="scripted-server")
+        self._thread.start()
+        started.wait()
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        assert self._loop is not None and self._stop is not None and self._thread is not None
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+
+    async def serve(self, started: Callable[[], None], *, host: str = "127.0.0.1", port: int = 0) -> None:
+        """Serve until stopped or cancelled; `started` is called when the port is known."""
+        self._loop = asyncio.get_running_loop()
+        self._stop = asyncio.Event()
+        open_connections: set[_Connection] = set()
+        listener = await self._loop.create_server(
+            lambda: _Connection(self, open_connections), host, port, ssl=self._tls, backlog=4096
+        )
+        self.port = listener.sockets[0].getsockname()[1]
+        started()
+        try:
+            await self._stop.wait()
+        finally:
+            listener.close()
+            for connection in list(open_connections):
+                connection.abort()
+            await asyncio.sleep(0)  # lets the transports run their connection_lost
+
+    # -- what to do with a request; called by the connections ------------------------------------------------------
+
+    def received(self, request: Received) -> Step:
+        if self._keeps_log:
+            self.requests.append(request)
+        path = request.path.partition("?")[0]
+        if request.method == "GET" and path.endswith("/models"):
+            return Step(body={"object": "list", "data": [{"id": name} for name in self.models]})
+        if path == "/stats":
+            return Step(body=self.stats())
+        if request.method != "POST" or not path.endswith("/chat/completions"):
+            return Step(status=404, body={"error": {"message": f"no route {path}", "code": "unknown_url"}})
+        digest = _digest(request.content)
+        self.asked[digest] += 1
+        if self._steps:
+            return self._steps.popleft()
+        if self._always is not None:
+            return self._always
+        return self._fault(request.content, self.asked[digest]) or Step(delay_s=self.latency_s)
+
+    def body_of(self, step: Step, request: Received) -> bytes:
+        if isinstance(step.body, bytes):
+            return step.body
+        if isinstance(step.body, str):
+            return step.body.encode()
+        content = step.body if step.body is not None else self._answer(json.loads(request.content))
+        return json.dumps(content).encode()
+
+    def stats(self) -> dict[str, Any]:
+        return {
+            "requests": self.asked.total(),
+            "answered": self.answered.total(),
+            "in_flight": self.in_flight,
+            "most_in_flight": self.most_in_flight,
+            "asked": dict(self.asked),
+            "answered_by_digest": dict(self.answered),
+            "cpu_s": time.process_time(),
+        }
+
+    def _fault(self, content: bytes, repetition: int) -> Step | None:
+        if not self._fault_rate:
+            return None
+        drawn = int.from_bytes(blake2b(content, digest_size=8, salt=repetition.to_bytes(8, "big")).digest(), "big")
+        if drawn % 1_000_000 >= self._fault_rate * 1_000_000:
+            return None
+        kind = self._faults[drawn // 1_000_000 % len(self._faults)]
+        if kind == "429":
+            error = {"error": {"message": "Too many requests.", "code": "rate_limit_exceeded"}}
+            return Step(status=429, headers={"Retry-After": self._retry_after}, body=error)
+        if kind == "500":
+            return Step(status=500, body={"error": {"message": "Something broke."}})
+        if kind == "hang":
+            return Step(hang=True)
+        if kind == "truncate":
+            whole = json.dumps(self._answer(json.loads(content))).encode()
+            return Step(body=whole[: len(whole) // 2])
+        if kind == "html":
+            return Step(headers={"Content-Type": "text/html"}, body="<html><title>Gateway</title></html>")
+        return Step(send_bytes=20)
+
+
+def _digest(content: bytes) -> str:
+    return blake2b(content, digest_size=8).hexdigest()
+
+
+class _Connection(asyncio.Protocol):
+    """HTTP/1.1 with keep-alive, one request at a time."""
+
+    def __init__(self, server: ScriptedServer, open_connections: set[_Connection]) -> None:
+        self._server = server
+        self._open = open_connections
+        self._buffer = b""
+        self._busy = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._loop = asyncio.get_running_loop()
+        self._open.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._open.discard(self)
+        for task in self._tasks:
+            task.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._busy:
+            self._busy = False
+            self._server.in_flight -= 1
+
+    def abort(self) -> None:
+        self._transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        if not self._busy:
+            self._next()
+
+    def _next(self) -> None:
+        head, separator, rest = self._buffer.partition(b"\r\n\r\n")
+        if not separator:
+            return
+        first, *lines = head.decode("latin-1").split("\r\n")
+        headers = {}
+        for line in lines:
+            name, _colon, value = line.partition(":")
+            headers[name.lower()] = value.strip()
+        length = int(headers.get("content-length", "0"))
+        if len(rest) < length:
+            return
+        content, self._buffer = rest[:length], rest[length:]
+        method, path, _version = first.split(" ", 2)
+        request = Received(method, path, headers, content, time.monotonic())
+        self._busy = True
+        self._server.in_flight += 1
+        self._server.most_in_flight = max(self._server.most_in_flight, self._server.in_flight)
+        step = self._server.received(request)
+        if step.delay_s:
+            self._timer = self._loop.call_later(step.delay_s, self._do, step, request)
+        else:
+            self._do(step, request)
+
+    def _do(self, step: Step, request: Received) -> None:
+        self._timer = None
+        if self._transport.is_closing() or step.hang:
+            return
+        if step.drop:
+            self._transport.abort()
+            return
+        if step.raw is not None:
+            self._transport.write(step.raw)
+            self._transport.close()
+            return
+        body = self._server.body_of(step, request)
+        headers = {"Content-Type": "application/json", "Content-Length": str(len(body)), **step.headers}
+        head = f"HTTP/1.1 {step.status} X\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        start = head.encode("latin-1") + b"\r\n"
+        if step.hang_after_headers:
+            self._transport.write(start)
+            return
+        if step.send_bytes is not None:
+            self._transport.write(start + body[: step.send_bytes])
+            self._transport.close()
+            return
+        if step.drip_s:
+            task = self._loop.create_task(self._drip(start, body, step.drip_s))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+            return
+        self._transport.write(start + body)
+        self._done(step, request)
+
+    async def _drip(self, start: bytes, body: bytes, apart_s: float) -> None:
+        self._transport.write(start)
+        for index in range(len(body)):
+            self._transport.write(body[index : index + 1])
+            await asyncio.sleep(apart_s)
+
+    def _done(self, step: Step, request: Received) -> None:
+        if step.status == 200 and request.method == "POST":
+            self._server.answered[_digest(request.content)] += 1
+        self._server.in_flight -= 1
+        self._busy = False
+        if self._buffer:
+            self._next()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Serve until killed; the first line printed is the port."""
+    parser = argparse.ArgumentParser(description="A deterministic chat completions server.")
+    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
+    parser.add_argument("--latency-ms", type=float, default=0)
+    parser.add_argument("--capable", action="store_true", help="give back the code words of capability probes")
+    parser.add_argument("--judging", action="store_true", help="answer judge prompts with a verdict")
+    parser.add_argument("--models", default="scripted", help="comma separated")
+    parser.add_argument("--fault-rate", type=float, default=0, help="share of the calls that meet a passing fault")
+    parser.add_argument("--faults", default=",".join(FAULTS), help="comma separated, of " + ",".join(FAULTS))
+    parser.add_argument("--retry-after", default="0", help="the Retry-After of a 429 among the faults")
+    options = parser.parse_args(arguments)
+    server = ScriptedServer(
+        latency_s=options.latency_ms / 1000,
+        capable=options.capable,
+        judging=options.judging,
+        models=options.models.split(","),
+        fault_rate=options.fault_rate,
+        faults=options.faults.split(","),
+        retry_after=options.retry_after,
+    )
+    server._keeps_log = False
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(server.serve(lambda: print(server.port, flush=True), port=options.port))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
