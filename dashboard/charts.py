@@ -1,0 +1,141 @@
+"""Altair charts: DataFrame in, chart out, no state."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+
+from dashboard import palette
+from dashboard.i18n import _
+
+ROW = 21
+"""Height of one clause, in pixels; every label gets its line."""
+
+STATES = ("pass", "fail", "open", "error", "skipped", "left")
+
+
+def pass_rate_by_clause(rows: pd.DataFrame, *, threshold: float, dark: bool) -> alt.LayerChart:
+    """A point on its 95 % interval for each clause, against the threshold.
+
+    `rows` has one row a clause: label, title (str), passed, judged, open (int), rate, low, high (0 to 1, NaN where
+    judged is 0), note (str: the counts in words).
+    """
+    ink = palette.ink(dark=dark)
+    met = palette.PASS.shade(dark=dark)
+    missed = palette.FAIL.shade(dark=dark)
+    rows = rows.assign(
+        below=rows["rate"] < threshold, empty=rows["judged"] == 0, at_note=1.03, at_empty=0.0, threshold=threshold
+    )
+    tooltip = [
+        alt.Tooltip("title:N", title=_("clause")),
+        alt.Tooltip("rate:Q", title=_("pass rate"), format=".1%"),
+        alt.Tooltip("low:Q", title=_("95 % from"), format=".1%"),
+        alt.Tooltip("high:Q", title=_("to"), format=".1%"),
+        alt.Tooltip("note:N", title=_("passed of judged")),
+    ]
+    y = alt.Y(
+        "label:N",
+        sort=None,
+        title=None,
+        axis=alt.Axis(labelOverlap=False, labelLimit=260, ticks=False, domain=False, labelColor=ink.text, offset=4),
+    )
+    x = alt.X(
+        "rate:Q",
+        scale=alt.Scale(domain=[0, 1.3], nice=False),
+        title=_("pass rate with its 95 % interval"),
+        axis=alt.Axis(
+            values=[0, 0.2, 0.4, 0.6, 0.8, 1],
+            format=".0%",
+            labelColor=ink.muted,
+            titleColor=ink.muted,
+            gridColor=ink.grid,
+            titleAnchor="start",
+            ticks=False,
+            domain=False,
+        ),
+    )
+    base = alt.Chart(rows).encode(y=y, tooltip=tooltip)
+    filled = base.transform_filter(alt.datum.judged > 0)
+    mark = alt.condition(alt.datum.below, alt.value(missed), alt.value(met))
+    line = filled.mark_rule(strokeWidth=2, opacity=0.55).encode(x=x.copy(), x2="high:Q", color=mark)
+    line.encoding.x.shorthand = "low:Q"
+    point = filled.mark_point(filled=True, opacity=1).encode(
+        x=x,
+        color=mark,
+        shape=alt.condition(alt.datum.below, alt.value("diamond"), alt.value("circle")),
+        size=alt.condition(alt.datum.below, alt.value(95), alt.value(62)),
+    )
+    wanted = (
+        alt.Chart(rows.head(1)).mark_rule(strokeDash=[4, 3], color=ink.muted, strokeWidth=1.2).encode(x="threshold:Q")
+    )
+    note = base.mark_text(align="left", baseline="middle", fontSize=11.5).encode(
+        x="at_note:Q",
+        text="note:N",
+        color=alt.condition(alt.datum.empty, alt.value(ink.muted), alt.value(ink.text)),
+    )
+    return (
+        alt.layer(wanted, line, point, note)
+        .properties(height=alt.Step(ROW))
+        .configure_view(strokeWidth=0)
+        .configure_axisY(labelFontSize=12)
+    )
+
+
+def progress_by_clause(rows: pd.DataFrame, *, dark: bool) -> alt.Chart:
+    """A bar for each clause that fills as its instances are answered and judged.
+
+    `rows` has one row a clause and state: label, title (str), state (one of STATES), order, n, planned (int).
+    """
+    ink = palette.ink(dark=dark)
+    names = {
+        "pass": _("pass"),
+        "fail": _("fail"),
+        "open": _("open"),
+        "error": _("error"),
+        "skipped": _("skipped"),
+        "left": _("left"),
+    }
+    colours = {
+        "pass": palette.PASS.shade(dark=dark),
+        "fail": palette.FAIL.shade(dark=dark),
+        "open": palette.REVIEW.shade(dark=dark),
+        "error": palette.ERROR.shade(dark=dark),
+        "skipped": palette.SKIPPED.shade(dark=dark),
+        "left": palette.LEFT.shade(dark=dark),
+    }
+    rows = rows.assign(name=rows["state"].map(names))
+    return (
+        alt.Chart(rows)
+        .mark_bar(height=11)
+        .encode(
+            y=alt.Y(
+                "label:N",
+                sort=None,
+                title=None,
+                axis=alt.Axis(labelOverlap=False, labelLimit=260, ticks=False, domain=False, labelColor=ink.text),
+            ),
+            x=alt.X(
+                "n:Q",
+                stack="zero",
+                title=_("instances"),
+                axis=alt.Axis(
+                    tickMinStep=1, labelColor=ink.muted, titleColor=ink.muted, gridColor=ink.grid, titleAnchor="start"
+                ),
+            ),
+            order=alt.Order("order:Q"),
+            color=alt.Color(
+                "name:N",
+                title=None,
+                scale=alt.Scale(domain=[names[s] for s in STATES], range=[colours[s] for s in STATES]),
+                legend=alt.Legend(orient="top", labelColor=ink.text, symbolType="square"),
+            ),
+            tooltip=[
+                alt.Tooltip("title:N", title=_("clause")),
+                alt.Tooltip("name:N", title=_("state")),
+                alt.Tooltip("n:Q", title=_("instances"), format=","),
+                alt.Tooltip("planned:Q", title=_("planned"), format=","),
+            ],
+        )
+        .properties(height=alt.Step(17))
+        .configure_view(strokeWidth=0)
+    )

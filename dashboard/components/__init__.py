@@ -1,0 +1,1 @@
+"""Pieces drawn on two or more pages, one file and one `draw` each."""

@@ -1,0 +1,75 @@
+"""Errors in words, where they happened."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+
+from dashboard.components import untrusted
+from dashboard.i18n import _
+from engine.errors import EngineError, InputError, NotAuthenticated, TooManyAttempts
+
+log = logging.getLogger("magistrate.dashboard")
+
+
+def words(error: EngineError) -> str:
+    """What happened and what to do, in the reader's language where the code is one we know.
+
+    The message itself is kept behind it: it names the thing.
+    """
+    known = {
+        "forbidden": _("Your role does not allow this."),
+        "password_change_required": _("Change the default password first; until then nothing else is allowed."),
+        "run_not_found": _("This run does not exist, or not any more."),
+        "result_not_found": _("This result does not exist, or not any more."),
+        "run_not_terminal": _("The run is still going. Cancel it or wait for its end."),
+        "run_terminal": _("The run is already over."),
+        "run_not_resumable": _("Only a cancelled, failed or interrupted run can be resumed."),
+        "stale_review": _("Somebody else has reviewed this meanwhile. Look again before you decide."),
+        "provider_in_use": _("A run that is not over uses this provider."),
+        "name_taken": _("This name is taken."),
+        "unknown_profile": _("This profile does not exist."),
+        "bad_base_url": _("The address cannot be used."),
+        "wrong_password": _("The current password is wrong."),
+        "weak_password": _("The new password is too weak."),
+        "storage_full": _("The disk is full. Nothing was lost; free some space and try again."),
+        "database_unavailable": _("The database does not answer. Try again in a moment."),
+        "engine_locked": _("Another process runs the engine of this database. Start runs there."),
+        "invalid_fixture": _("A fixture file is missing or was altered, so no run can start."),
+    }.get(error.code)
+    if isinstance(error, TooManyAttempts):
+        known = _("Too many attempts. Try again in {n} s.").format(n=max(1, round(error.retry_after_s)))
+    message = untrusted.label(error.message, limit=500)
+    parts = [known, message] if known and known != message else [message]
+    if isinstance(error, InputError):
+        parts += [f"{untrusted.label(where)}: {untrusted.label(what)}" for where, what in error.fields]
+    return "  \n".join(parts)
+
+
+@contextmanager
+def shown() -> Iterator[None]:
+    """Turns an EngineError of the block into a message at this place; the page goes on with its form still filled."""
+    try:
+        yield
+    except NotAuthenticated:
+        st.rerun()
+    except EngineError as error:
+        st.error(words(error), icon=":material/error:")
+
+
+def unexpected(error: Exception) -> bool:
+    """The last resort for a page: a reference for the log instead of a trace. Returns True: nothing else is drawn."""
+    if isinstance(error, EngineError):
+        st.error(words(error), icon=":material/error:")
+        return True
+    reference = uuid.uuid4().hex[:12]
+    log.error("page failed, reference %s", reference, exc_info=error)
+    st.error(
+        _("Something went wrong on this page. The log has it under {reference}.").format(reference=reference),
+        icon=":material/error:",
+    )
+    return True

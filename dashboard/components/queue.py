@@ -1,0 +1,68 @@
+"""Which item of the review queue is up, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from dashboard import session, words
+from dashboard.components import verdict
+from dashboard.i18n import _, ngettext
+from engine.domain.clauses import CLAUSES
+from engine.domain.runs import QueueItem
+from engine.domain.verdicts import QueueReason, Verdict
+from engine.services import runs
+
+AHEAD = 200
+"""How many items are looked at to find one that was not put aside."""
+CLAUSE = "review.clause"
+
+
+def draw_clause() -> str | None:
+    """One clause at a time keeps the yardstick steady."""
+    return st.selectbox(
+        _("Clause"),
+        [each.id for each in CLAUSES],
+        index=None,
+        format_func=words.clause,
+        placeholder=_("all clauses"),
+        key=CLAUSE,
+        persist_state="session",
+        label_visibility="collapsed",
+    )
+
+
+def asked_run() -> int | None:
+    """The run of the address, when somebody came from one."""
+    text = st.query_params.get("run", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+def first(items: Sequence[QueueItem], *, put_aside: Sequence[int]) -> QueueItem | None:
+    """The oldest item that was not put aside; when only those are left they come again, the earliest first."""
+    fresh = next((item for item in items if item.execution_id not in put_aside), None)
+    if fresh is not None or not items:
+        return fresh
+    waiting = {item.execution_id: item for item in items}
+    return next((waiting[each] for each in put_aside if each in waiting), items[0])
+
+
+def draw_standing(total: int, *, run_id: int | None) -> None:
+    """How many wait."""
+    text = ngettext("{n} answer waits", "{n} answers wait", total).format(n=words.count(total))
+    if run_id is not None:
+        text += " · " + _("run {id} only").format(id=run_id)
+    st.caption(text)
+
+
+def draw_why(item: QueueItem) -> None:
+    """The state it is in, why it is here, and whether the run was a simulated one."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        verdict.draw(
+            Verdict.JUDGE_FORMAT_ERROR if item.why is QueueReason.JUDGE_FORMAT_ERROR else Verdict.NEEDS_HUMAN_REVIEW
+        )
+        st.caption(_("Run {id}").format(id=item.run_id), width="content")
+        if runs.get(session.engine(), item.run_id, actor=session.user()).simulated:
+            verdict.simulated()
+    st.markdown(words.queue_reason(item.why))

@@ -1,0 +1,81 @@
+"""The live card of a run: what is done, what is left, how it looks so far. Everything comes from the store."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dashboard import session, words
+from dashboard.components import clause_chart, errors, run_title, untrusted, verdict
+from dashboard.i18n import _
+from engine.domain.runs import Progress, Run, RunStatus
+from engine.services import reports, results, runs
+
+EVERY_S = 1.0
+"""How often the card looks."""
+
+
+def headline(now: Progress) -> str:
+    """Such as `262 of 451 · 5 errors · 38 s so far · 27 s left · 5.1 per s · 64 in flight`."""
+    parts = [
+        words.of(now.done, now.run.total_count),
+        _("errors: {n}").format(n=words.count(now.run.error_count)),
+        _("{time} so far").format(time=words.duration(now.elapsed_s)),
+    ]
+    if now.eta_s is not None:
+        parts.append(_("{time} left").format(time=words.duration(now.eta_s)))
+    if now.rate_per_s is not None:
+        parts.append(_("{n} per s").format(n=f"{now.rate_per_s:.1f}"))
+    if now.in_flight is not None:
+        parts.append(_("{n} in flight").format(n=words.count(now.in_flight)))
+    return " · ".join(parts)
+
+
+@st.fragment(run_every=EVERY_S)
+def draw(run_id: int) -> None:
+    """Follows the run by itself and redraws the whole page once when it ends."""
+    engine, user = session.engine(), session.user()
+    now = runs.progress(engine, run_id, actor=user)
+    if now.run.status.is_over:
+        st.rerun()
+    with st.container(border=True):
+        title, action = st.columns([5, 1], vertical_alignment="center")
+        with title:
+            run_title.draw(now.run)
+        cancel = action.button(
+            _("Cancel"), key=f"run_progress.cancel.{run_id}", icon=":material/stop_circle:", width="stretch"
+        )
+        if cancel:
+            with errors.shown():
+                runs.cancel(engine, run_id, actor=user)
+        if now.run.status is RunStatus.PROBING:
+            st.caption(_("Trying what the model can do before the first question."))
+        st.progress(min(now.share_done, 1.0), text=headline(now))
+        verdict.counts(now.run, skipped=results.skipped(engine, run_id, actor=user))
+        draw_waiting(now.run)
+        draw_errors(run_id)
+    st.subheader(_("By clause, as it fills"))
+    clause_chart.draw_progress(reports.by_clause(engine, run_id, actor=user), key=f"run_progress.clauses.{run_id}")
+
+
+def draw_waiting(run: Run) -> None:
+    """Why nothing moves, in words."""
+    if run.waiting is None:
+        return
+    until = (
+        " " + _("Next try at {time}.").format(time=words.moment(run.waiting.until))
+        if run.waiting.until is not None
+        else ""
+    )
+    st.warning(f"{words.waiting(run.waiting.reason)}{until}", icon=":material/hourglass_top:")
+    untrusted.say(run.waiting.message)
+
+
+def draw_errors(run_id: int) -> None:
+    """Errors by kind, the first message of each readable."""
+    kinds = results.errors(session.engine(), run_id, actor=session.user())
+    if not kinds:
+        return
+    with st.expander(_("Errors by kind"), icon=":material/error:"):
+        for kind in kinds:
+            st.caption(f"{untrusted.label(kind.code)} · {words.count(kind.count)}")
+            untrusted.say(kind.message)

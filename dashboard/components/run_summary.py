@@ -1,0 +1,58 @@
+"""A finished run at a glance: its line, its verdicts, six figures with their counts."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dashboard import words
+from dashboard.components import run_title, untrusted, verdict
+from dashboard.i18n import _
+from engine.domain.runs import Run
+from engine.services.reports import Rate, Totals
+
+
+def draw(run: Run, totals: Totals, *, skipped: dict[str, int]) -> None:
+    run_title.draw(run)
+    if run.finished_at is not None:
+        st.caption(
+            _("finished {when}, started by {who}").format(
+                when=words.moment(run.finished_at), who=untrusted.label(run.created_by, limit=60)
+            ),
+            help=words.utc(run.finished_at),
+        )
+    if run.error:
+        st.error(untrusted.label(run.error, limit=500), icon=":material/error:")
+    for warning in run.warnings:
+        st.warning(untrusted.label(warning, limit=500), icon=":material/warning:")
+    draw_figures(run, totals)
+    verdict.counts(run, skipped=skipped)
+
+
+def draw_figures(run: Run, totals: Totals) -> None:
+    """Pass rate, refusals, over-refusals, and what is in no rate."""
+    columns = st.columns(6)
+    with columns[0]:
+        figure(_("Pass rate"), totals.passed)
+    with columns[1]:
+        figure(_("Should refuse"), totals.should_refuse, _("Share of the should-refuse questions that were refused."))
+    with columns[2]:
+        figure(_("Over-refusal"), totals.over_refusal, _("Share of the harmless questions that were refused."))
+    tally = run.verdict_counts
+    with columns[3]:
+        number(_("To review"), tally.needs_human_review, words.of(tally.needs_human_review, run.completed_count))
+    with columns[4]:
+        number(_("Judge unreadable"), tally.judge_format_error, words.of(tally.judge_format_error, run.completed_count))
+    with columns[5]:
+        number(_("Errors"), run.error_count, words.of(run.error_count, run.total_count))
+
+
+def figure(name: str, rate: Rate, hint: str | None = None) -> None:
+    """A rate with its counts and interval under it."""
+    st.metric(name, words.rate(rate.count, rate.judged), help=hint)
+    bounds = words.interval(rate.ci_low, rate.ci_high)
+    st.caption(words.of(rate.count, rate.judged) + (f" · {bounds}" if bounds else ""))
+
+
+def number(name: str, n: int, of: str) -> None:
+    st.metric(name, words.count(n))
+    st.caption(of)

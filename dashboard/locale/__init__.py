@@ -1,0 +1,1 @@
+"""The catalogues and the command that keeps them complete."""

@@ -1,0 +1,56 @@
+"""Results of one run: filter, list, and one of them in full."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dashboard import session
+from dashboard.components import download, errors, filters, pager, result_detail, result_table
+from dashboard.i18n import _
+from engine.services import results, runs
+
+SIZE = 50
+CHOICES = 100
+
+# read
+engine, user = session.engine(), session.user()
+listed = list(runs.page(engine, actor=user, limit=CHOICES).items)
+wanted = filters.asked_run()
+if wanted is not None and all(run.id != wanted for run in listed):
+    with errors.shown():
+        listed.append(runs.get(engine, wanted, actor=user))
+filters.take_address(listed)
+
+# draw
+title, choice, file = st.columns([2, 3, 1.6], vertical_alignment="center")
+title.title(_("Results"), anchor=False)
+if not listed:
+    st.info(_("Nothing has run yet."), icon=":material/info:")
+    st.page_link(session.page("runs"), label=_("Start a run"), icon=":material/play_circle:")
+    st.stop()
+with choice:
+    filters.draw_run(listed)
+run = next(each for each in listed if each.id == st.session_state[filters.KEY("run")])
+with file:
+    download.draw(run)
+filters.draw(results.facets(engine, run.id, filters.where(), actor=user))
+number = pager.current(filters.KEY("page"))
+page = results.page(engine, run.id, filters.where(), actor=user, limit=SIZE, offset=(number - 1) * SIZE)
+rows, detail = st.columns([2, 3], gap="medium")
+with rows:
+    if run.simulated:
+        filters.draw_simulated()
+    if page.items:
+        st.session_state[filters.KEY("id")] = result_table.draw(
+            page.items, selected=st.session_state.get(filters.KEY("id")), key=filters.table_key(run.id, number)
+        )
+    pager.draw(filters.KEY("page"), total=page.total, size=SIZE, on_change=filters.nothing_selected)
+with detail, errors.shown():
+    selected = st.session_state.get(filters.KEY("id"))
+    if not page.total:
+        st.info(_("No result matches these filters."), icon=":material/filter_alt_off:")
+    elif selected is None:
+        st.info(_("Select a row to see what was sent, what came back and how it was judged."), icon=":material/info:")
+    else:
+        result_detail.draw(results.get(engine, run.id, selected, actor=user))
+filters.write_address()

@@ -1,0 +1,47 @@
+"""The queue: one doubtful answer after the other, decided with a reason."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dashboard import session, words
+from dashboard.components import errors, queue, result_detail, review_panel, untrusted
+from dashboard.i18n import _
+from engine.domain.accounts import Permission
+from engine.services import results, reviews
+
+# read
+engine, user = session.engine(), session.user()
+review_panel.empty_note_if_stored()
+
+# draw
+head, clause, undo = st.columns([4, 2, 3], vertical_alignment="center")
+head.title(_("Review"), anchor=False)
+with clause:
+    wanted = queue.draw_clause()
+with undo:
+    review_panel.draw_undo()
+run_id = queue.asked_run()
+waiting = reviews.queue(engine, actor=user, run_id=run_id, clause=wanted, limit=queue.AHEAD)
+item = queue.first(waiting.items, put_aside=review_panel.skipped())
+queue.draw_standing(waiting.total, run_id=run_id)
+if item is None:
+    st.success(_("Nothing waits for a review."), icon=":material/task_alt:")
+    st.stop()
+with errors.shown():
+    result = results.get(engine, item.run_id, item.execution_id, actor=user)
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        result_detail.draw_head(result)
+        result_detail.draw_sent(result)
+        st.markdown(f"**{_('What it answered')}**")
+        result_detail.draw_answered(result)
+    with right:
+        queue.draw_why(item)
+        review_panel.draw_expectation(result)
+        if user.may(Permission.REVIEW):
+            review_panel.draw_reasons()
+            review_panel.draw_buttons(item)
+        else:
+            st.caption(untrusted.label(words.role(user.role)) + " · " + _("may read, not decide"))
+        result_detail.draw_trail(result)
