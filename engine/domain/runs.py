@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from engine.domain.base import Model, Timestamp
-from engine.domain.cases import Instance, Mode
+from engine.domain.cases import Fixture, Instance, Mode
 from engine.domain.chat import FinishReason, Message, RefusalType, ToolCall, Usage
 from engine.domain.verdicts import Judgement, QueueReason, Review, Verdict
 
@@ -100,6 +100,26 @@ class RunConfig(Model):
     judge_prompt_version: str | None
     bank_version: str
     self_judged: bool = False
+
+
+class RunDraft(Model):
+    """All that a run is frozen with, before it has an id."""
+
+    profile: str
+    bank: str
+    auto_judge: bool
+    provider_id: int | None
+    provider_name: str
+    simulated: bool
+    model: str
+    judge_model: str | None
+    dataset_sha256: str
+    seed: int | None = None
+    note: str | None = None
+    created_by: str
+    config: RunConfig
+    fixtures: tuple[Fixture, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 class Run(Model):
@@ -234,6 +254,24 @@ class ClauseRow(Model):
     ci_high: float | None
 
     model_config = {**Model.model_config, "populate_by_name": True, "serialize_by_alias": True}
+
+
+class ClauseCounts(Model):
+    """What came of the instances that share a clause or a mode (`key`). Words as in ClauseRow."""
+
+    key: str
+    planned: int
+    executed: int
+    passed: int
+    fail: int
+    pending: int
+    errors: int
+    skipped: int
+
+    @classmethod
+    def nothing(cls, key: str) -> ClauseCounts:
+        """A clause or mode without an instance."""
+        return cls(key=key, planned=0, executed=0, passed=0, fail=0, pending=0, errors=0, skipped=0)
 
 
 class Progress(Model):

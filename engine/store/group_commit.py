@@ -1,0 +1,337 @@
+"""Results that arrive within a few milliseconds share one transaction, and so one wait for the disk."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from pydantic_core import to_json
+from sqlalchemy import Connection, bindparam, case, exists, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from engine.domain.runs import Attempt, ExecutionStatus
+from engine.domain.verdicts import Judgement, Verdict
+from engine.errors import ConflictError, EngineError, InputError, UnavailableError
+from engine.store.database import Database
+from engine.store.tables import attempts, executions, judgements, transcripts
+
+BATCH = 512
+"""The most results in one transaction; more wait for the next."""
+
+Values = dict[str, Any]
+
+_INSERT_ATTEMPT = insert(attempts)
+_INSERT_TRANSCRIPT = insert(transcripts)
+_COUNT_ATTEMPT = (
+    update(executions)
+    .where(executions.c.id == bindparam("id_"), executions.c.attempts == bindparam("before"))
+    .values(
+        attempts=bindparam("number_"),
+        # Shown is the newest attempt that answered, else the newest.
+        shown_attempt=case(
+            (bindparam("answered_", type_=executions.c.attempts.type) == 1, bindparam("number_")),
+            (
+                exists().where(
+                    attempts.c.execution_id == executions.c.id,
+                    attempts.c.execution_status == ExecutionStatus.COMPLETED.value,
+                ),
+                executions.c.shown_attempt,
+            ),
+            else_=bindparam("number_"),
+        ),
+    )
+)
+_CONCLUDE = (
+    update(attempts)
+    .where(
+        attempts.c.execution_id == bindparam("id_"),
+        attempts.c.number == bindparam("number_"),
+        attempts.c.execution_status == ExecutionStatus.COMPLETED.value,
+    )
+    .values(automatic_verdict=bindparam("verdict_"), rounds=attempts.c.rounds + 1)
+)
+_INSERT_JUDGEMENT = insert(judgements).values(
+    round=select(attempts.c.rounds)
+    .where(attempts.c.execution_id == bindparam("id_"), attempts.c.number == bindparam("number_"))
+    .scalar_subquery()
+)
+
+
+@dataclass(slots=True, eq=False)
+class _Answered:
+    """A new attempt on its way to the disk."""
+
+    future: Future[None]
+    execution_id: int
+    attempt: Attempt
+
+    def rows(self, rows: _Rows) -> None:
+        attempt, key = self.attempt, self.execution_id
+        rows.attempts.append(
+            {
+                "execution_id": key,
+                "number": attempt.number,
+                "execution_status": attempt.execution_status.value,
+                "automatic_verdict": None if attempt.automatic_verdict is None else attempt.automatic_verdict.value,
+                "rounds": 1 if attempt.judgements else 0,
+                "latency_ms": attempt.latency_ms,
+                "tries": attempt.tries,
+                "served_model": attempt.served_model,
+                "error_code": None if attempt.error is None else attempt.error.code,
+                "error_message": None if attempt.error is None else attempt.error.message,
+                "created_at": attempt.created_at,
+            }
+        )
+        output = attempt.output
+        rows.transcripts.append(
+            {
+                "execution_id": key,
+                "number": attempt.number,
+                "answer": None if output is None else output.text,
+                "output": None if output is None else output.model_dump_json(exclude={"text"}),
+                "usage": None if attempt.usage is None else attempt.usage.model_dump_json(),
+                "messages": to_json(attempt.messages).decode(),
+                "reasoning": attempt.reasoning,
+            }
+        )
+        rows.counts.append(
+            {
+                "id_": key,
+                "before": attempt.number - 1,
+                "number_": attempt.number,
+                "answered_": int(attempt.execution_status is ExecutionStatus.COMPLETED),
+            }
+        )
+        rows.judgements.extend(_judgement_rows(key, attempt.number, attempt.judgements))
+
+    def refused(self) -> EngineError:
+        return ConflictError(
+            f"attempt {self.attempt.number} of execution {self.execution_id} is not the next one",
+            code="attempt_conflict",
+        )
+
+
+@dataclass(slots=True, eq=False)
+class _Judged:
+    """A conclusion and its trail on their way to the disk."""
+
+    future: Future[None]
+    execution_id: int
+    number: int
+    verdict: Verdict | None
+    judgements: Sequence[Judgement]
+
+    def rows(self, rows: _Rows) -> None:
+        rows.conclusions.append(
+            {
+                "id_": self.execution_id,
+                "number_": self.number,
+                "verdict_": None if self.verdict is None else self.verdict.value,
+            }
+        )
+        rows.judgements.extend(_judgement_rows(self.execution_id, self.number, self.judgements))
+
+    def refused(self) -> EngineError:
+        return ConflictError(
+            f"attempt {self.number} of execution {self.execution_id} has no answer to judge", code="attempt_conflict"
+        )
+
+
+_Item = _Answered | _Judged
+
+
+class _Rows:
+    """Parameters of the statements of one transaction, in the order in which they must be run."""
+
+    __slots__ = ("attempts", "conclusions", "counts", "judgements", "transcripts")
+
+    def __init__(self) -> None:
+        self.attempts: list[Values] = []
+        self.transcripts: list[Values] = []
+        self.counts: list[Values] = []
+        self.conclusions: list[Values] = []
+        self.judgements: list[Values] = []
+
+    def write(self, connection: Connection) -> bool:
+        """Whether every row found its place.
+
+        Raises:
+            IntegrityError: a row clashes with the database.
+        """
+        if self.attempts:
+            connection.execute(_INSERT_ATTEMPT, self.attempts)
+            connection.execute(_INSERT_TRANSCRIPT, self.transcripts)
+            if connection.execute(_COUNT_ATTEMPT, self.counts).rowcount != len(self.counts):
+                return False
+        if self.conclusions and connection.execute(_CONCLUDE, self.conclusions).rowcount != len(self.conclusions):
+            return False
+        if self.judgements:
+            connection.execute(_INSERT_JUDGEMENT, self.judgements)
+        return True
+
+
+def _judgement_rows(execution_id: int, number: int, trail: Sequence[Judgement]) -> Iterator[Values]:
+    for position, judgement in enumerate(trail):
+        yield {
+            "id_": execution_id,
+            "number_": number,
+            "execution_id": execution_id,
+            "number": number,
+            "position": position,
+            "judge": judgement.judge.value,
+            "verdict": None if judgement.verdict is None else judgement.verdict.value,
+            "confidence": judgement.confidence,
+            "reason": judgement.reason,
+            "detail": None if judgement.detail is None else to_json(judgement.detail).decode(),
+        }
+
+
+class GroupCommit:
+    """Writes results in its own thread. A future is done when its result is on the disk, not before.
+
+    A future fails alone with InputError `unstorable_text` (text that is no valid Unicode) or ConflictError
+    `attempt_conflict` (not the next attempt, or nothing to judge), and with its whole batch with UnavailableError
+    `storage_full` or `database_unavailable`; then nothing of the batch was written, and the next batch is tried.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._queue: SimpleQueue[_Item | None] = SimpleQueue()
+        self._door = threading.Lock()
+        self._stopped = False
+        self._thread = threading.Thread(target=self._work, name="group-commit", daemon=True)
+        self.commits = 0
+        """Transactions so far."""
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Write what was handed in, then end. Later calls are refused."""
+        with self._door:
+            if self._stopped:
+                return
+            self._stopped = True
+            self._queue.put(None)
+        if self._thread.ident is None:
+            self._thread.start()
+        self._thread.join()
+
+    def answered(self, execution_id: int, attempt: Attempt) -> Future[None]:
+        """Store a new attempt. Its number is the execution's count of attempts plus one."""
+        return self._submit(_Answered(Future(), execution_id, attempt))
+
+    def judged(
+        self,
+        execution_id: int,
+        attempt_number: int,
+        *,
+        verdict: Verdict | None,
+        judgements: Sequence[Judgement],
+    ) -> Future[None]:
+        """Store a conclusion about an answer and how it came about. Judging again replaces what is shown."""
+        return self._submit(_Judged(Future(), execution_id, attempt_number, verdict, judgements))
+
+    def _submit(self, item: _Item) -> Future[None]:
+        # An answer that was paid for is written even if whoever waits for it is cancelled.
+        item.future.set_running_or_notify_cancel()
+        with self._door:
+            if not self._stopped:
+                self._queue.put(item)
+                return item.future
+        item.future.set_exception(
+            UnavailableError("the writer has stopped; start the engine anew", code="engine_stopped")
+        )
+        return item.future
+
+    def _work(self) -> None:
+        ended = False
+        while not ended:
+            batch: list[_Item] = []
+            item = self._queue.get()
+            while item is not None:
+                batch.append(item)
+                if len(batch) == BATCH:
+                    break
+                try:
+                    item = self._queue.get_nowait()
+                except Empty:
+                    break
+            ended = item is None
+            if batch:
+                self._commit(batch)
+
+    def _commit(self, batch: list[_Item]) -> None:
+        failed: dict[_Item, Exception] = {}
+        try:
+            with self._database.writing() as connection:
+                for part in _parts(batch):
+                    _write(connection, part, failed)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it goes to those who wait, and the thread lives on
+            for item in batch:
+                item.future.set_exception(error)
+            return
+        self.commits += 1
+        for item in batch:
+            if item in failed:
+                item.future.set_exception(failed[item])
+            else:
+                item.future.set_result(None)
+
+
+def _parts(batch: list[_Item]) -> Iterator[list[_Item]]:
+    """Split where an execution comes up a second time in the same kind: one statement must not meet it twice."""
+    part: list[_Item] = []
+    seen: set[tuple[type[_Item], int]] = set()
+    for item in batch:
+        key = (type(item), item.execution_id)
+        if key in seen:
+            yield part
+            part, seen = [], set()
+        part.append(item)
+        seen.add(key)
+    yield part
+
+
+def _write(connection: Connection, items: Sequence[_Item], failed: dict[_Item, Exception]) -> None:
+    """All at once; if something does not fit, one by one, so that it fails alone."""
+    error = _try(connection, items)
+    if error is None:
+        return
+    if len(items) == 1:
+        failed[items[0]] = error
+        return
+    for item in items:
+        _write(connection, [item], failed)
+
+
+def _try(connection: Connection, items: Sequence[_Item]) -> EngineError | None:
+    """What is wrong with one of the items; then none of them is written."""
+    rows = _Rows()
+    try:
+        for item in items:
+            item.rows(rows)
+    except ValueError:
+        return _unstorable(items[0])
+    connection.exec_driver_sql("SAVEPOINT items")
+    try:
+        error = None if rows.write(connection) else items[0].refused()
+    except IntegrityError:
+        error = items[0].refused()
+    except (ValueError, OverflowError):
+        error = _unstorable(items[0])
+    if error is not None:
+        connection.exec_driver_sql("ROLLBACK TO items")
+    connection.exec_driver_sql("RELEASE items")
+    return error
+
+
+def _unstorable(item: _Item) -> EngineError:
+    return InputError(
+        f"the result of execution {item.execution_id} holds text or numbers that cannot be stored",
+        code="unstorable_text",
+    )

@@ -1,0 +1,1 @@
+"""Alembic's scripts. Each revision is one step, up and down."""

@@ -1,0 +1,559 @@
+"""Results: what came of each planned instance, as lists, one by one, and as counts."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic_core import from_json
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    FromClause,
+    Row,
+    Select,
+    and_,
+    bindparam,
+    func,
+    literal_column,
+    or_,
+    select,
+    text,
+    update,
+)
+
+from engine.domain.base import Page
+from engine.domain.cases import Instance, Mode
+from engine.domain.chat import Message, Usage
+from engine.domain.runs import (
+    Answered,
+    Attempt,
+    ClauseCounts,
+    Execution,
+    ExecutionError,
+    ExecutionStatus,
+    Output,
+    QueueItem,
+    Result,
+    ResultDetail,
+    ResultFilter,
+)
+from engine.domain.verdicts import JudgeKind, Judgement, QueueReason, Review, ReviewVerdict, Verdict
+from engine.errors import InputError, NotFoundError
+from engine.store.database import Database
+from engine.store.run_store import require_run
+from engine.store.shown import DECISIVE, effective_verdict, with_shown_attempt
+from engine.store.tables import (
+    WAITS_FOR_A_PERSON,
+    attempts,
+    executions,
+    instances,
+    judgements,
+    reviews,
+    transcripts,
+)
+
+NO_VERDICT = "none"
+"""The word for a null verdict in filters and facets."""
+
+BATCH = 100
+"""Results held in memory at a time while streaming."""
+
+AttemptKey = tuple[int, int]
+
+_MESSAGES = TypeAdapter(tuple[Message, ...])
+
+
+class ResultStore:
+    """One short transaction a call; `stream` alone holds its snapshot for as long as it is read."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def pending(self, run_id: int) -> list[Execution]:
+        """Planned, not skipped and not yet tried, in plan order."""
+        query = _with_instances(
+            executions.c.run_id == run_id,
+            executions.c.shown_attempt.is_(None),
+            executions.c.skip_reason.is_(None),
+        )
+        with self._database.reading() as connection:
+            return [_execution(row) for row in connection.execute(query)]
+
+    def skip(self, run_id: int, reasons: Mapping[int, str]) -> None:
+        """Say why executions (by id) cannot be tried. One that was tried already stays as it is."""
+        if not reasons:
+            return
+        statement = (
+            update(executions)
+            .where(
+                executions.c.run_id == run_id,
+                executions.c.id == bindparam("skipped_id"),
+                executions.c.shown_attempt.is_(None),
+            )
+            .values(skip_reason=bindparam("reason"))
+        )
+        with self._database.writing() as connection:
+            connection.execute(
+                statement, [{"skipped_id": key, "reason": reason} for key, reason in sorted(reasons.items())]
+            )
+
+    def skipped(self, run_id: int) -> dict[str, int]:
+        """How many were skipped, by reason, the commonest first."""
+        count = func.count()
+        query = (
+            select(executions.c.skip_reason, count)
+            .where(executions.c.run_id == run_id, executions.c.skip_reason.is_not(None))
+            .group_by(executions.c.skip_reason)
+            .order_by(count.desc(), executions.c.skip_reason)
+        )
+        with self._database.reading() as connection:
+            return dict(connection.execute(query).tuples())
+
+    def lacking_verdict(self, run_id: int) -> list[Answered]:
+        """Answered, and no automatic verdict yet, in plan order."""
+        lacking = (
+            select(executions.c.id)
+            .select_from(with_shown_attempt())
+            .where(
+                executions.c.run_id == run_id,
+                attempts.c.execution_status == ExecutionStatus.COMPLETED.value,
+                attempts.c.automatic_verdict.is_(None),
+            )
+        )
+        with self._database.reading() as connection:
+            rows = connection.execute(_with_instances(executions.c.id.in_(lacking))).all()
+            found = _attempts(connection, [row.id for row in rows])
+        return [
+            Answered(
+                execution=_execution(row),
+                attempt=next(attempt for attempt in found[row.id] if attempt.number == row.shown_attempt),
+            )
+            for row in rows
+        ]
+
+    def page(self, run_id: int, where: ResultFilter, *, limit: int, offset: int) -> Page[Result]:
+        """In plan order.
+
+        Raises:
+            NotFoundError: code `run_not_found`.
+            InputError: code `bad_filter`; `where.verdict` is no verdict and not `none`.
+        """
+        matching = _matching(run_id, where)
+        with self._database.reading() as connection:
+            require_run(connection, run_id)
+            total = connection.scalar(matching.with_only_columns(func.count())) or 0
+            ids = connection.scalars(
+                matching.with_only_columns(executions.c.id).order_by(executions.c.position).limit(limit).offset(offset)
+            ).all()
+            return Page(items=tuple(_results(connection, ids, Result)), total=total)
+
+    def get(self, run_id: int, execution_id: int) -> ResultDetail:
+        """Raises NotFoundError, code `result_not_found`: no such execution in this run, or not tried yet."""
+        with self._database.reading() as connection:
+            known = connection.scalar(
+                select(executions.c.id).where(
+                    executions.c.id == execution_id,
+                    executions.c.run_id == run_id,
+                    executions.c.shown_attempt.is_not(None),
+                )
+            )
+            if known is None:
+                raise NotFoundError(f"run {run_id} has no result {execution_id}", code="result_not_found")
+            return _details(connection, [execution_id])[0]
+
+    def stream(self, run_id: int, where: ResultFilter) -> Iterator[ResultDetail]:
+        """In plan order, some at a time, all from one snapshot: what is written meanwhile is not in it.
+
+        With the rollback journal (see `Database.journal_mode`) a long read would hold up every writer, so there each
+        batch is a snapshot of its own.
+
+        Raises:
+            NotFoundError: code `run_not_found`, at once.
+            InputError: code `bad_filter`, at once.
+        """
+        matching = _matching(run_id, where)
+        with self._database.reading() as connection:
+            require_run(connection, run_id)
+        return self._stream(matching)
+
+    def _stream(self, matching: Select[Any]) -> Iterator[ResultDetail]:
+        position: int | None = -1
+        if self._database.journal_mode == "wal":
+            with self._database.reading() as connection:
+                while position is not None:
+                    batch, position = _batch(connection, matching, after=position)
+                    yield from batch
+        while position is not None:
+            with self._database.reading() as connection:
+                batch, position = _batch(connection, matching, after=position)
+            yield from batch
+
+    def facets(self, run_id: int, where: ResultFilter) -> dict[str, dict[str, int]]:
+        """For `verdict`, `execution_status`, `clause` and `mode`: how many results each value would leave, all other
+        conditions kept. A null verdict counts as `none`."""
+        query = _matching(run_id, ResultFilter(q=where.q))
+        effective = func.coalesce(effective_verdict(), NO_VERDICT).label("verdict")
+        columns = (effective, attempts.c.execution_status, executions.c.clause, executions.c.mode)
+        with self._database.reading() as connection:
+            require_run(connection, run_id)
+            counted = connection.execute(
+                query.with_only_columns(*columns, func.count().label("n")).group_by(*columns)
+            ).all()
+        wanted = {
+            "verdict": _verdict_word(where),
+            "execution_status": where.execution_status,
+            "clause": where.clause,
+            "mode": where.mode,
+        }
+        facets: dict[str, dict[str, int]] = {}
+        for name in wanted:
+            others = [(other, value) for other, value in wanted.items() if other != name and value is not None]
+            counts: Counter[str] = Counter()
+            for row in counted:
+                values = row._mapping
+                if all(values[other] == value for other, value in others):
+                    counts[values[name]] += row.n
+            facets[name] = dict(sorted(counts.items()))
+        return facets
+
+    def by_clause(self, run_id: int) -> list[ClauseCounts]:
+        """One row per clause of the plan, in the order of the clauses."""
+        return self._by(run_id, executions.c.clause)
+
+    def by_mode(self, run_id: int) -> list[ClauseCounts]:
+        """One row per mode of the plan."""
+        return self._by(run_id, executions.c.mode)
+
+    def _by(self, run_id: int, key: ColumnElement[str]) -> list[ClauseCounts]:
+        skipped = executions.c.skip_reason.is_not(None).label("skipped")
+        columns = (key.label("key"), attempts.c.execution_status, effective_verdict().label("verdict"), skipped)
+        with self._database.reading() as connection:
+            require_run(connection, run_id)
+            counted = connection.execute(
+                select(*columns, func.count().label("n"))
+                .select_from(with_shown_attempt(even_without=True))
+                .where(executions.c.run_id == run_id)
+                .group_by(*columns)
+            ).all()
+        tallies: dict[str, Counter[str]] = defaultdict(Counter)
+        for row in counted:
+            tally = tallies[row.key]
+            tally["planned"] += row.n
+            if row.skipped:
+                tally["skipped"] += row.n
+            elif row.execution_status == ExecutionStatus.ERROR:
+                tally["errors"] += row.n
+            elif row.execution_status == ExecutionStatus.COMPLETED:
+                tally["executed"] += row.n
+                tally[row.verdict if row.verdict in DECISIVE else "pending"] += row.n
+        return [
+            ClauseCounts(
+                key=word,
+                planned=tally["planned"],
+                executed=tally["executed"],
+                passed=tally["pass"],
+                fail=tally["fail"],
+                pending=tally["pending"],
+                errors=tally["errors"],
+                skipped=tally["skipped"],
+            )
+            for word, tally in sorted(tallies.items())
+        ]
+
+    def queue(
+        self, *, run_id: int | None = None, clause: str | None = None, limit: int, offset: int
+    ) -> Page[QueueItem]:
+        """What waits for a person: the oldest run first, then plan order."""
+        waiting = (
+            select(executions.c.id)
+            .select_from(with_shown_attempt())
+            .where(
+                text(f"attempts.{WAITS_FOR_A_PERSON}"),
+                attempts.c.execution_status == ExecutionStatus.COMPLETED.value,
+                or_(reviews.c.verdict.is_(None), reviews.c.verdict == ReviewVerdict.CLEAR.value),
+            )
+        )
+        if run_id is not None:
+            of_run = select(executions.c.id).where(executions.c.run_id == run_id)
+            # The ids of a run's executions lie together; the bounds let the index of the queue do the work.
+            first = of_run.with_only_columns(func.min(executions.c.id)).scalar_subquery()
+            last = of_run.with_only_columns(func.max(executions.c.id)).scalar_subquery()
+            waiting = waiting.where(attempts.c.execution_id.between(first, last), executions.c.run_id == run_id)
+        if clause is not None:
+            waiting = waiting.where(executions.c.clause == clause)
+        with self._database.reading() as connection:
+            total = connection.scalar(waiting.with_only_columns(func.count())) or 0
+            ids = connection.scalars(waiting.order_by(attempts.c.execution_id).limit(limit).offset(offset)).all()
+            return Page(items=tuple(_results(connection, ids, QueueItem)), total=total)
+
+    def errors(self, run_id: int) -> list[tuple[str, int, str]]:
+        """Kinds of execution errors: code, how many, and the message of the first in plan order; commonest first."""
+        kinds = (
+            select(
+                attempts.c.error_code,
+                func.count().label("n"),
+                func.min(executions.c.id).label("first_id"),
+            )
+            .select_from(with_shown_attempt())
+            .where(
+                executions.c.run_id == run_id,
+                attempts.c.execution_status == ExecutionStatus.ERROR.value,
+            )
+            .group_by(attempts.c.error_code)
+            .subquery()
+        )
+        first = executions.join(kinds, kinds.c.first_id == executions.c.id).join(
+            attempts,
+            and_(attempts.c.execution_id == executions.c.id, attempts.c.number == executions.c.shown_attempt),
+        )
+        query = (
+            select(kinds.c.error_code, kinds.c.n, attempts.c.error_message)
+            .select_from(first)
+            .order_by(kinds.c.n.desc(), kinds.c.error_code)
+        )
+        with self._database.reading() as connection:
+            return [(row.error_code or "unknown", row.n, row.error_message or "") for row in connection.execute(query)]
+
+
+def _with_instances(*conditions: ColumnElement[bool]) -> Select[Any]:
+    return (
+        select(executions.c.id, executions.c.attempts, executions.c.shown_attempt, instances.c.body)
+        .join_from(executions, instances)
+        .where(*conditions)
+        .order_by(executions.c.id)
+    )
+
+
+def _execution(row: Row[Any]) -> Execution:
+    return Execution(execution_id=row.id, instance=Instance.model_validate_json(row.body), attempts=row.attempts)
+
+
+def _verdict_word(where: ResultFilter) -> str | None:
+    if where.verdict is None or where.verdict == NO_VERDICT:
+        return where.verdict
+    try:
+        return Verdict(where.verdict).value
+    except ValueError as error:
+        known = ", ".join([*Verdict, NO_VERDICT])
+        raise InputError(f"no verdict {where.verdict!r}; known: {known}", code="bad_filter") from error
+
+
+def _matching(run_id: int, where: ResultFilter) -> Select[Any]:
+    """Results of the run under all conditions of the filter; columns and order are the caller's."""
+    tables: FromClause = with_shown_attempt()
+    conditions: list[ColumnElement[bool]] = [executions.c.run_id == run_id]
+    if where.execution_status is not None:
+        conditions.append(attempts.c.execution_status == where.execution_status.value)
+    if where.clause is not None:
+        conditions.append(executions.c.clause == where.clause)
+    if where.mode is not None:
+        conditions.append(executions.c.mode == where.mode.value)
+    word = _verdict_word(where)
+    if word == NO_VERDICT:
+        conditions.append(effective_verdict().is_(None))
+    elif word is not None:
+        conditions.append(effective_verdict() == word)
+    if where.q:
+        tables = tables.join(instances, instances.c.execution_id == executions.c.id).join(
+            transcripts,
+            and_(transcripts.c.execution_id == attempts.c.execution_id, transcripts.c.number == attempts.c.number),
+        )
+        searched = (
+            executions.c.instance_id,
+            instances.c.question,
+            transcripts.c.answer,
+            attempts.c.error_message,
+        )
+        pattern = "%" + where.q.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_") + "%"
+        conditions.append(or_(*(column.like(pattern, escape="\\") for column in searched)))
+    return select(literal_column("1")).select_from(tables).where(*conditions)
+
+
+def _batch(connection: Connection, matching: Select[Any], *, after: int) -> tuple[list[ResultDetail], int | None]:
+    """The next results and the position to go on from, None at the end."""
+    rows = connection.execute(
+        matching.with_only_columns(executions.c.id, executions.c.position)
+        .where(executions.c.position > after)
+        .order_by(executions.c.position)
+        .limit(BATCH)
+    ).all()
+    return _details(connection, [row.id for row in rows]), rows[-1].position if len(rows) == BATCH else None
+
+
+def _results(connection: Connection, ids: Sequence[int], shape: type[Any]) -> list[Any]:
+    """Results in the order of their ids, in two queries."""
+    rows = connection.execute(
+        select(
+            executions.c.id,
+            executions.c.run_id,
+            executions.c.instance_id,
+            executions.c.case_id,
+            executions.c.clause,
+            executions.c.mode,
+            executions.c.attempts,
+            attempts,
+            *_texts(),
+            effective_verdict().label("verdict"),
+            *_review_columns(),
+        )
+        .select_from(with_shown_attempt().join(transcripts))
+        .where(executions.c.id.in_(ids))
+        .order_by(executions.c.id)
+    ).all()
+    trails = _trails(connection, ids)
+    found = []
+    for row in rows:
+        trail = trails[row.execution_id, row.number]
+        attempt = _attempt(row, trail)
+        values = _shown(row, attempt)
+        if shape is QueueItem:
+            values["why"] = QueueReason(row.verdict)
+        found.append(shape(**values))
+    return found
+
+
+def _texts() -> tuple[ColumnElement[Any], ...]:
+    return (
+        transcripts.c.answer,
+        transcripts.c.output,
+        transcripts.c.usage,
+        transcripts.c.messages,
+        transcripts.c.reasoning,
+    )
+
+
+def _review_columns() -> tuple[ColumnElement[Any], ...]:
+    return (
+        reviews.c.verdict.label("review_verdict"),
+        reviews.c.reason.label("review_reason"),
+        reviews.c.reviewer.label("review_reviewer"),
+        reviews.c.created_at.label("review_created_at"),
+        reviews.c.version.label("review_version"),
+        reviews.c.attempt.label("review_attempt"),
+    )
+
+
+def _shown(row: Row[Any], attempt: Attempt) -> dict[str, Any]:
+    """The fields of a Result."""
+    return {
+        "execution_id": row.id,
+        "run_id": row.run_id,
+        "instance_id": row.instance_id,
+        "case_id": row.case_id,
+        "clause": row.clause,
+        "mode": Mode(row.mode),
+        "execution_status": attempt.execution_status,
+        "verdict": row.verdict,
+        "automatic_verdict": attempt.automatic_verdict,
+        "review": None if row.review_verdict is None else _review(row, prefix="review_"),
+        "judgements": attempt.judgements,
+        "messages": attempt.messages,
+        "output": attempt.output,
+        "error": attempt.error,
+        "latency_ms": attempt.latency_ms,
+        "attempts": row.attempts,
+        "usage": attempt.usage,
+        "created_at": attempt.created_at,
+    }
+
+
+def _details(connection: Connection, ids: Sequence[int]) -> list[ResultDetail]:
+    """Whole results in the order of their ids, in four queries."""
+    rows = connection.execute(
+        select(
+            executions,
+            instances.c.body,
+            effective_verdict().label("verdict"),
+            *_review_columns(),
+        )
+        .select_from(with_shown_attempt().join(instances, instances.c.execution_id == executions.c.id))
+        .where(executions.c.id.in_(ids))
+        .order_by(executions.c.id)
+    ).all()
+    histories = _attempts(connection, ids)
+    decisions: dict[int, list[Review]] = defaultdict(list)
+    for row in connection.execute(
+        select(reviews).where(reviews.c.execution_id.in_(ids)).order_by(reviews.c.execution_id, reviews.c.version)
+    ):
+        decisions[row.execution_id].append(_review(row))
+    found = []
+    for row in rows:
+        history = histories[row.id]
+        shown = next(attempt for attempt in history if attempt.number == row.shown_attempt)
+        found.append(
+            ResultDetail(
+                **_shown(row, shown),
+                attempts_history=tuple(history),
+                reviews=tuple(decisions[row.id]),
+                instance=Instance.model_validate_json(row.body),
+            )
+        )
+    return found
+
+
+def _attempts(connection: Connection, ids: Sequence[int]) -> dict[int, list[Attempt]]:
+    """Every attempt of these executions, oldest first."""
+    trails = _trails(connection, ids)
+    found: dict[int, list[Attempt]] = defaultdict(list)
+    for row in connection.execute(
+        select(attempts, *_texts())
+        .join_from(attempts, transcripts)
+        .where(attempts.c.execution_id.in_(ids))
+        .order_by(attempts.c.execution_id, attempts.c.number)
+    ):
+        found[row.execution_id].append(_attempt(row, trails[row.execution_id, row.number]))
+    return found
+
+
+def _trails(connection: Connection, ids: Sequence[int]) -> Mapping[AttemptKey, list[Judgement]]:
+    """The newest round of judgements of every attempt."""
+    trails: dict[AttemptKey, list[Judgement]] = defaultdict(list)
+    for row in connection.execute(
+        select(judgements)
+        .join_from(judgements, attempts)
+        .where(judgements.c.execution_id.in_(ids), judgements.c.round == attempts.c.rounds)
+        .order_by(judgements.c.execution_id, judgements.c.number, judgements.c.position)
+    ):
+        trails[row.execution_id, row.number].append(
+            Judgement(
+                judge=JudgeKind(row.judge),
+                verdict=row.verdict,
+                reason=row.reason,
+                confidence=row.confidence,
+                detail=None if row.detail is None else from_json(row.detail),
+            )
+        )
+    return trails
+
+
+def _attempt(row: Row[Any], trail: Sequence[Judgement]) -> Attempt:
+    return Attempt(
+        number=row.number,
+        execution_status=ExecutionStatus(row.execution_status),
+        automatic_verdict=row.automatic_verdict,
+        judgements=tuple(trail),
+        messages=_MESSAGES.validate_json(row.messages),
+        output=None if row.output is None else Output(text=row.answer, **from_json(row.output)),
+        error=None if row.error_code is None else ExecutionError(code=row.error_code, message=row.error_message),
+        latency_ms=row.latency_ms,
+        tries=row.tries,
+        usage=None if row.usage is None else Usage.model_validate_json(row.usage),
+        served_model=row.served_model,
+        reasoning=row.reasoning,
+        created_at=row.created_at,
+    )
+
+
+def _review(row: Row[Any], *, prefix: str = "") -> Review:
+    values = row._mapping
+    return Review(
+        verdict=values[prefix + "verdict"],
+        reason=values[prefix + "reason"],
+        reviewer=values[prefix + "reviewer"],
+        created_at=values[prefix + "created_at"],
+        version=values[prefix + "version"],
+        attempt=values[prefix + "attempt"],
+    )

@@ -1,0 +1,432 @@
+"""Runs: frozen at creation, steered by their status."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic_core import to_json
+from sqlalchemy import Connection, Row, bindparam, delete, exists, func, insert, or_, select, update
+from sqlalchemy.dialects.sqlite import insert as insert_or
+
+from engine.domain.base import Page, utc_now
+from engine.domain.cases import Fixture, Instance
+from engine.domain.runs import ExecutionStatus, Run, RunConfig, RunDraft, RunStatus, VerdictCounts, Waiting
+from engine.errors import ConflictError, InputError, NotFoundError
+from engine.store.database import Database
+from engine.store.idempotency_store import KEY_LIFE, RUNS_ROUTE, IdempotencyKey, KeyStatus
+from engine.store.shown import effective_verdict, with_shown_attempt
+from engine.store.tables import attempts, blobs, executions, idempotency_keys, instances, run_blobs, runs
+
+UNFINISHED = (RunStatus.PENDING, RunStatus.PROBING, RunStatus.RUNNING)
+STARTED = (RunStatus.PROBING, RunStatus.RUNNING)
+
+_CAPABILITIES = TypeAdapter(dict[str, bool | None])
+_FIXTURES = TypeAdapter(tuple[Fixture, ...])
+
+
+class RunStore:
+    """One short transaction a call."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(
+        self,
+        draft: RunDraft,
+        *,
+        instances: Sequence[Instance],
+        blobs: Mapping[str, bytes],
+        idempotency: IdempotencyKey | None = None,
+    ) -> Run:
+        """Store the run, its plan in the order given, and its fixtures' bytes by SHA-256; all or nothing.
+
+        With `idempotency`, the run that the same user made with the same key and body in the last 24 hours is
+        answered instead, as `created_by_key` does.
+
+        Raises:
+            InputError: code `idempotency_key_conflict`; the key was used with another body.
+        """
+        now = utc_now()
+        with self._database.writing() as connection:
+            if idempotency is not None:
+                known = _run_of_key(connection, idempotency, now)
+                if known is not None:
+                    return _get(connection, known)
+            run_id = _insert_run(connection, draft, total=len(instances), now=now)
+            _insert_plan(connection, run_id, instances)
+            _insert_blobs(connection, run_id, blobs)
+            if idempotency is not None:
+                _keep_key(connection, idempotency, run_id=run_id, now=now)
+            return _get(connection, run_id)
+
+    def created_by_key(self, idempotency: IdempotencyKey) -> Run | None:
+        """The run made with this key and body, or None when there is none yet.
+
+        Raises:
+            InputError: code `idempotency_key_conflict`; the key was used with another body.
+        """
+        with self._database.reading() as connection:
+            known = _run_of_key(connection, idempotency, utc_now())
+            return None if known is None else _get(connection, known)
+
+    def get(self, run_id: int) -> Run:
+        """Raises NotFoundError, code `run_not_found`."""
+        with self._database.reading() as connection:
+            return _get(connection, run_id)
+
+    def page(
+        self,
+        *,
+        status: RunStatus | None = None,
+        profile: str | None = None,
+        provider_id: int | None = None,
+        limit: int,
+        offset: int,
+    ) -> Page[Run]:
+        """Newest first."""
+        wanted = [
+            column == value
+            for column, value in (
+                (runs.c.status, status),
+                (runs.c.profile, profile),
+                (runs.c.provider_id, provider_id),
+            )
+            if value is not None
+        ]
+        with self._database.reading() as connection:
+            total = connection.scalar(select(func.count()).select_from(runs).where(*wanted)) or 0
+            rows = connection.execute(
+                select(runs).where(*wanted).order_by(runs.c.id.desc()).limit(limit).offset(offset)
+            ).all()
+            return Page(items=tuple(_runs(connection, rows)), total=total)
+
+    def config(self, run_id: int) -> RunConfig:
+        return RunConfig.model_validate_json(self._column(run_id, "config"))
+
+    def fixtures(self, run_id: int) -> dict[str, Fixture]:
+        """The frozen fixtures by `fixture_id`."""
+        return {fixture.fixture_id: fixture for fixture in _FIXTURES.validate_json(self._column(run_id, "fixtures"))}
+
+    def _column(self, run_id: int, name: str) -> str:
+        with self._database.reading() as connection:
+            found = connection.scalar(select(runs.c[name]).where(runs.c.id == run_id))
+        if found is None:
+            raise _not_found(run_id)
+        return str(found)
+
+    def set_status(
+        self, run_id: int, status: RunStatus, *, error: str | None = None, waiting: Waiting | None = None
+    ) -> None:
+        """Also replaces `error` and `waiting`; keeps the times of starting and finishing."""
+        now = utc_now()
+        values: dict[str, Any] = {
+            "status": status.value,
+            "error": error,
+            "waiting": _waiting_json(waiting),
+            "finished_at": now if status.is_over else None,
+        }
+        if status in STARTED:
+            values["started_at"] = func.coalesce(runs.c.started_at, _literal_moment(now))
+        self._update(run_id, values)
+
+    def reopen(self, run_id: int) -> bool:
+        """Put a run that ended early back to pending; False when it is in no state for it. One of two callers wins."""
+        resumable = [status.value for status in RunStatus if status.is_resumable]
+        with self._database.writing() as connection:
+            changed = connection.execute(
+                update(runs)
+                .where(runs.c.id == run_id, runs.c.status.in_(resumable))
+                .values(
+                    status=RunStatus.PENDING.value,
+                    error=None,
+                    waiting=None,
+                    finished_at=None,
+                    cancel_requested_at=None,
+                )
+            )
+            return changed.rowcount == 1
+
+    def require(self, run_id: int) -> None:
+        """Raises NotFoundError, code `run_not_found`; cheaper than `get`, which counts."""
+        self._column(run_id, "status")
+
+    def set_capabilities(self, run_id: int, capabilities: Mapping[str, bool | None]) -> None:
+        self._update(run_id, {"capabilities": json.dumps(dict(capabilities))})
+
+    def add_warning(self, run_id: int, warning: str) -> None:
+        """Once; the same warning again changes nothing."""
+        with self._database.writing() as connection:
+            row = connection.execute(select(runs.c.warnings).where(runs.c.id == run_id)).first()
+            if row is None:
+                raise _not_found(run_id)
+            warnings = json.loads(row.warnings)
+            if warning not in warnings:
+                text = to_json([*warnings, warning]).decode()
+                connection.execute(update(runs).where(runs.c.id == run_id).values(warnings=text))
+
+    def set_waiting(self, run_id: int, waiting: Waiting | None) -> None:
+        self._update(run_id, {"waiting": _waiting_json(waiting)})
+
+    def interrupt_unfinished(self, error: str) -> list[int]:
+        """Call every run that is not over interrupted; their ids, oldest first. Old cancel requests lapse."""
+        with self._database.writing() as connection:
+            found = connection.scalars(
+                update(runs)
+                .where(runs.c.status.in_(UNFINISHED))
+                .values(
+                    status=RunStatus.INTERRUPTED.value,
+                    error=error,
+                    waiting=None,
+                    finished_at=utc_now(),
+                    cancel_requested_at=None,
+                )
+                .returning(runs.c.id)
+            ).all()
+        return sorted(found)
+
+    def request_cancel(self, run_id: int) -> None:
+        """Leave a request that the engine obeys; it may run in another process."""
+        self._update(run_id, {"cancel_requested_at": utc_now()})
+
+    def cancel_requests(self) -> set[int]:
+        """Runs that are not over and that somebody wants cancelled."""
+        with self._database.reading() as connection:
+            return set(
+                connection.scalars(
+                    select(runs.c.id).where(runs.c.cancel_requested_at.is_not(None), runs.c.status.in_(UNFINISHED))
+                )
+            )
+
+    def clear_cancel(self, run_id: int) -> None:
+        self._update(run_id, {"cancel_requested_at": None})
+
+    def delete(self, run_id: int) -> None:
+        """With its results, reviews and the bytes nobody else uses.
+
+        Raises:
+            NotFoundError: code `run_not_found`.
+            ConflictError: code `run_not_terminal`; the run is not over.
+        """
+        with self._database.writing() as connection:
+            status = connection.scalar(select(runs.c.status).where(runs.c.id == run_id))
+            if status is None:
+                raise _not_found(run_id)
+            if not RunStatus(status).is_over:
+                raise ConflictError(f"run {run_id} is {status}; cancel it first", code="run_not_terminal")
+            used = select(run_blobs.c.sha256).where(run_blobs.c.run_id == run_id)
+            hashes = list(connection.scalars(used))
+            connection.execute(delete(runs).where(runs.c.id == run_id))
+            still_used = exists().where(run_blobs.c.sha256 == blobs.c.sha256)
+            for sha256 in hashes:
+                connection.execute(delete(blobs).where(blobs.c.sha256 == sha256, ~still_used))
+
+    def uses_provider(self, provider_id: int) -> bool:
+        """Whether a run that is not over asks this provider, as the model under test or as the judge."""
+        with self._database.reading() as connection:
+            return provider_in_use(connection, provider_id)
+
+    def _update(self, run_id: int, values: Mapping[str, Any]) -> None:
+        with self._database.writing() as connection:
+            if connection.execute(update(runs).where(runs.c.id == run_id).values(**values)).rowcount == 0:
+                raise _not_found(run_id)
+
+
+def provider_in_use(connection: Connection, provider_id: int) -> bool:
+    return bool(
+        connection.scalar(
+            select(
+                exists().where(
+                    runs.c.status.in_(UNFINISHED),
+                    or_(runs.c.provider_id == provider_id, runs.c.judge_provider_id == provider_id),
+                )
+            )
+        )
+    )
+
+
+def require_run(connection: Connection, run_id: int) -> None:
+    """Raises NotFoundError, code `run_not_found`."""
+    if connection.scalar(select(runs.c.id).where(runs.c.id == run_id)) is None:
+        raise _not_found(run_id)
+
+
+def _not_found(run_id: int) -> NotFoundError:
+    return NotFoundError(f"there is no run {run_id}", code="run_not_found")
+
+
+def _literal_moment(moment: datetime) -> Any:
+    return bindparam(None, moment, type_=runs.c.started_at.type)
+
+
+def _waiting_json(waiting: Waiting | None) -> str | None:
+    return None if waiting is None else waiting.model_dump_json()
+
+
+def _run_of_key(connection: Connection, idempotency: IdempotencyKey, now: datetime) -> int | None:
+    row = connection.execute(
+        select(idempotency_keys.c.body_hash, idempotency_keys.c.run_id).where(
+            idempotency_keys.c.user_id == idempotency.user_id,
+            idempotency_keys.c.route == RUNS_ROUTE,
+            idempotency_keys.c.key == idempotency.key,
+            idempotency_keys.c.created_at > now - KEY_LIFE,
+        )
+    ).first()
+    if row is None:
+        return None
+    if row.body_hash != idempotency.body_hash:
+        raise InputError(
+            "this Idempotency-Key was used with another request; use a new key", code="idempotency_key_conflict"
+        )
+    return int(row.run_id)
+
+
+def _keep_key(connection: Connection, idempotency: IdempotencyKey, *, run_id: int, now: datetime) -> None:
+    connection.execute(delete(idempotency_keys).where(idempotency_keys.c.created_at <= now - KEY_LIFE))
+    connection.execute(
+        insert(idempotency_keys).values(
+            user_id=idempotency.user_id,
+            route=RUNS_ROUTE,
+            key=idempotency.key,
+            body_hash=idempotency.body_hash,
+            status=KeyStatus.DONE.value,
+            run_id=run_id,
+            created_at=now,
+        )
+    )
+
+
+def _insert_run(connection: Connection, draft: RunDraft, *, total: int, now: datetime) -> int:
+    judge = draft.config.judge
+    inserted = connection.execute(
+        insert(runs).values(
+            **draft.model_dump(exclude={"config", "fixtures", "warnings"}),
+            status=RunStatus.PENDING.value,
+            judge_provider_id=None if judge is None else judge.provider_id,
+            total_count=total,
+            created_at=now,
+            capabilities="{}",
+            warnings=to_json(draft.warnings).decode(),
+            config=draft.config.model_dump_json(),
+            fixtures=to_json(draft.fixtures).decode(),
+        )
+    )
+    key = inserted.inserted_primary_key
+    assert key is not None
+    return int(key[0])
+
+
+def _insert_plan(connection: Connection, run_id: int, plan: Sequence[Instance]) -> None:
+    if not plan:
+        return
+    connection.execute(
+        insert(executions),
+        [
+            {
+                "run_id": run_id,
+                "position": position,
+                "instance_id": instance.instance_id,
+                "case_id": instance.case_id,
+                "clause": instance.clause,
+                "mode": instance.mode.value,
+                "language": instance.language,
+                "severity": instance.severity.value,
+                "attempts": 0,
+            }
+            for position, instance in enumerate(plan)
+        ],
+    )
+    ids = connection.scalars(
+        select(executions.c.id).where(executions.c.run_id == run_id).order_by(executions.c.position)
+    ).all()
+    connection.execute(
+        insert(instances),
+        [
+            {
+                "execution_id": execution_id,
+                "question": "\n".join((instance.title, *(turn.text for turn in instance.turns))),
+                "body": instance.model_dump_json(),
+            }
+            for execution_id, instance in zip(ids, plan, strict=True)
+        ],
+    )
+
+
+def _insert_blobs(connection: Connection, run_id: int, contents: Mapping[str, bytes]) -> None:
+    if not contents:
+        return
+    connection.execute(
+        insert_or(blobs).on_conflict_do_nothing(),
+        [{"sha256": sha256, "content": content} for sha256, content in contents.items()],
+    )
+    connection.execute(insert(run_blobs), [{"run_id": run_id, "sha256": sha256} for sha256 in contents])
+
+
+def _get(connection: Connection, run_id: int) -> Run:
+    row = connection.execute(select(runs).where(runs.c.id == run_id)).first()
+    if row is None:
+        raise _not_found(run_id)
+    return _runs(connection, [row])[0]
+
+
+def _runs(connection: Connection, rows: Sequence[Row[Any]]) -> list[Run]:
+    """Runs with their counts, in one query for all of them."""
+    effective = effective_verdict().label("verdict")
+    skipped = executions.c.skip_reason.is_not(None).label("skipped")
+    counted = connection.execute(
+        select(executions.c.run_id, attempts.c.execution_status, effective, skipped, func.count().label("n"))
+        .select_from(with_shown_attempt(even_without=True))
+        .where(
+            executions.c.run_id.in_([row.id for row in rows]),
+            or_(executions.c.shown_attempt.is_not(None), executions.c.skip_reason.is_not(None)),
+        )
+        .group_by(executions.c.run_id, attempts.c.execution_status, effective, skipped)
+    ).all()
+    tallies: dict[int, dict[str, Any]] = {
+        row.id: {"completed": 0, "error": 0, "skipped": 0, "verdicts": {}} for row in rows
+    }
+    for found in counted:
+        tally = tallies[found.run_id]
+        if found.skipped:
+            tally["skipped"] += found.n
+        elif found.execution_status == ExecutionStatus.ERROR:
+            tally["error"] += found.n
+        else:
+            tally["completed"] += found.n
+            word = found.verdict or "none"
+            tally["verdicts"][word] = tally["verdicts"].get(word, 0) + found.n
+    return [_run(row, tallies[row.id]) for row in rows]
+
+
+def _run(row: Row[Any], tally: Mapping[str, Any]) -> Run:
+    return Run(
+        id=row.id,
+        status=RunStatus(row.status),
+        profile=row.profile,
+        bank=row.bank,
+        auto_judge=row.auto_judge,
+        provider_id=row.provider_id,
+        provider_name=row.provider_name,
+        simulated=row.simulated,
+        model=row.model,
+        judge_model=row.judge_model,
+        total_count=row.total_count,
+        completed_count=tally["completed"],
+        error_count=tally["error"],
+        skipped_count=tally["skipped"],
+        verdict_counts=VerdictCounts.model_validate(tally["verdicts"]),
+        capabilities=_CAPABILITIES.validate_json(row.capabilities),
+        waiting=None if row.waiting is None else Waiting.model_validate_json(row.waiting),
+        dataset_sha256=row.dataset_sha256,
+        seed=row.seed,
+        note=row.note,
+        created_at=row.created_at,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+        created_by=row.created_by,
+        error=row.error,
+        warnings=tuple(json.loads(row.warnings)),
+    )
