@@ -14,14 +14,27 @@ from engine.errors import InputError
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 
 
+_WIDE_PAIRS = tuple(zip("，！？：；（）", ",!?:;()", strict=True))
+
+
+def compatible(text: str) -> str:
+    """NFKC without invisible characters, in the text's own case and spacing."""
+    if text.isascii():
+        return text
+    # The wide punctuation of ordinary Chinese makes the general routine five times slower; without it, text that is
+    # normal already is recognised at a glance.
+    for wide, narrow in _WIDE_PAIRS:
+        text = text.replace(wide, narrow)
+    return unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
+
+
 def fold(text: str) -> str:
     """Text as rules compare it: NFKC, case folded, invisible characters gone, each run of whitespace one space."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold()
-        # Case folding can undo the normal form (for one Greek letter and a few others).
-        text = unicodedata.normalize("NFKC", text)
-    else:
+    if text.isascii():
         text = text.lower()
+    else:
+        # Case folding can undo the normal form (for one Greek letter and a few others).
+        text = unicodedata.normalize("NFKC", compatible(text).casefold())
     return " ".join(text.split())
 
 
