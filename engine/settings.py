@@ -46,6 +46,9 @@ class Settings(BaseSettings):
     request_retry_delay_seconds: float = Field(default=5, ge=0)
     request_retry_max_delay_seconds: float = Field(default=60, ge=0)
 
+    demo_answer_seconds: float = Field(default=0.7, ge=0, le=60)
+    """The slowest answer of the built-in demo model, so that a first run can be watched; 0 answers at once."""
+
     host: str = "127.0.0.1"
     port: int = Field(default=8501, ge=1, le=65535)
 

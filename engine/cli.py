@@ -1,0 +1,424 @@
+"""`magistrate ...`: the product from a terminal and from CI.
+
+Exit codes: 0 done, 2 wrong use or unreadable file, 3 could not be done or the run did not complete, 130 Ctrl-C.
+Heavy imports stay inside the commands, so that `--help` and short runs start fast.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from engine.errors import BankError, EngineError, InputError, NotFoundError, UnavailableError
+
+if TYPE_CHECKING:
+    from engine.assembly import Engine
+    from engine.domain.providers import Provider
+    from engine.domain.runs import EndpointSettings, Progress, ResultFilter, Run
+    from engine.settings import Settings
+
+DONE, WRONG_USE, NOT_DONE, INTERRUPTED = 0, 2, 3, 130
+
+PROGRESS_EVERY_S = 0.5
+
+app = typer.Typer(
+    name="magistrate",
+    help="Examine a large language model against 31 safety clauses.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+RunId = Annotated[int, typer.Argument(metavar="RUN", help="The run's number.")]
+
+
+@app.command("init-db")
+def init_db() -> None:
+    """Create or upgrade the database; in a new one make the first account and the demo provider."""
+    from engine.services import installation
+
+    settings = _settings()
+    prepared = installation.prepare(settings)
+    _say_prepared(prepared)
+
+
+@app.command()
+def migrate(down: Annotated[int, typer.Option(help="Go back so many steps instead.", min=0)] = 0) -> None:
+    """Bring the database's schema up to this release; creates no account."""
+    from engine.services import installation
+
+    facts = installation.migrate(_settings(), down=down)
+    typer.echo("database: " + _facts(facts))
+
+
+@app.command()
+def backup(file: Annotated[Path, typer.Argument(help="Where the copy goes.")]) -> None:
+    """Copy the database, also while the server runs. The key file beside it is not copied."""
+    from engine.services import installation
+
+    installation.backup(_settings(), file)
+    typer.echo(f"backed up to {file}")
+
+
+@app.command()
+def serve() -> None:
+    """Set everything up and serve dashboard, API and engine on one address (HOST, PORT)."""
+    from engine.services import installation
+
+    env_file = Path(".env")
+    if "AUTH_TOKEN_SECRET" not in os.environ and installation.write_env_file(env_file):
+        typer.echo(f"wrote {env_file} with APP_ENV=test and a random AUTH_TOKEN_SECRET (readable by you only)")
+    settings = _settings()
+    prepared = installation.prepare(settings)
+    _say_prepared(prepared)
+    installation.require_address(settings, default_password=prepared.default_password)
+    typer.echo("")
+    typer.echo(f"  Magistrate: http://{_shown_host(settings.host)}:{settings.port}")
+    if prepared.default_password:
+        typer.echo("  first sign-in: gly / maxta2026 (change it under Account)")
+    typer.echo("  stop with Ctrl-C")
+    typer.echo("")
+    sys.stdout.flush()
+    arguments = _server_arguments(settings)
+    os.execv(arguments[0], arguments)  # noqa: S606 - our own interpreter, no shell
+
+
+@app.command()
+def run(
+    profile: Annotated[str, typer.Option(help="A named selection of instances, such as smoke or full.")],
+    provider: Annotated[str | None, typer.Option(help="A configured provider, by name.")] = None,
+    base_url: Annotated[str | None, typer.Option(help="An endpoint that is not configured.")] = None,
+    kind: Annotated[str, typer.Option(help="Its kind.")] = "openai",
+    api_key_env: Annotated[str | None, typer.Option(help="Variable that holds its key; the key is not stored.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model to examine.")] = None,
+    concurrency: Annotated[int | None, typer.Option(help="Items in flight.", min=1, max=512)] = None,
+    bank: Annotated[str | None, typer.Option(help="A bank, by name; default: the bundled one.")] = None,
+    auto_judge: Annotated[bool, typer.Option(help="Judge the answers.")] = True,
+    judge_provider: Annotated[str | None, typer.Option(help="The judge's provider, by name.")] = None,
+    judge_model: Annotated[str | None, typer.Option(help="The judge's model.")] = None,
+    seed: Annotated[int | None, typer.Option(help="For profiles that draw a sample.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Examine a model: start a run and stay until it is over. Ctrl-C interrupts it; `resume` goes on."""
+    from engine.domain.runs import RunSpec
+    from engine.services import runs
+
+    if (provider is None) == (base_url is None) and base_url is not None:
+        _wrong_use("give --provider or --base-url, not both")
+    with _engine("run", worker=True) as (engine, actor):
+        endpoint = _endpoint(engine, base_url, kind, api_key_env, model, concurrency) if base_url is not None else None
+        spec = RunSpec(
+            profile=profile,
+            auto_judge=auto_judge,
+            bank=bank,
+            provider_id=_provider(engine, provider).id if provider is not None else None,
+            model=model,
+            judge_provider_id=_provider(engine, judge_provider).id if judge_provider is not None else None,
+            judge_model=judge_model,
+            seed=seed,
+        )
+        started = runs.start(engine, spec, actor=actor, endpoint=endpoint, concurrency=concurrency)
+        _watch(engine, started.id, as_json=as_json)
+
+
+@app.command()
+def resume(run_id: RunId, as_json: AsJson = False) -> None:
+    """Go on with a run that ended early; nothing that was answered is asked again."""
+    from engine.services import runs
+
+    with _engine("resume", worker=True) as (engine, actor):
+        runs.resume(engine, run_id, actor=actor)
+        _watch(engine, run_id, as_json=as_json)
+
+
+@app.command()
+def cancel(run_id: RunId) -> None:
+    """Ask a run to end, wherever it is executed; what is finished stays."""
+    from engine.services import runs
+
+    with _engine("cancel", worker=False) as (engine, actor):
+        now = runs.cancel(engine, run_id, actor=actor)
+        typer.echo(f"run {run_id} is cancelled" if now.status.is_over else f"run {run_id} was asked to end")
+
+
+@app.command("runs")
+def list_runs(
+    as_json: AsJson = False,
+    limit: Annotated[int, typer.Option(min=1, max=500)] = 50,
+    offset: Annotated[int, typer.Option(min=0)] = 0,
+) -> None:
+    """List runs, newest first."""
+    from engine.services import runs
+
+    with _engine("runs", worker=False) as (engine, actor):
+        page = runs.page(engine, actor=actor, limit=limit, offset=offset)
+    if as_json:
+        typer.echo(page.model_dump_json())
+        return
+    for each in page.items:
+        typer.echo(_line(each))
+    typer.echo(f"{len(page.items)} of {page.total} runs")
+
+
+@app.command()
+def export(
+    run_id: Annotated[int, typer.Option("--run-id", help="The run's number.")],
+    execution_status: Annotated[str | None, typer.Option(help="completed or error.")] = None,
+    verdict: Annotated[
+        str | None, typer.Option(help="pass, fail, needs_human_review, judge_format_error or none.")
+    ] = None,
+    file_format: Annotated[str, typer.Option("--format", help="md")] = "md",
+    output: Annotated[
+        Path | None, typer.Option("-o", help="Default: outputs/run_<id>_results.md; - for stdout.")
+    ] = None,
+) -> None:
+    """Write a finished run's detailed report."""
+    from engine.services import reports
+
+    if file_format != "md":
+        _wrong_use(f"no format {file_format!r} in this release; known: md")
+    where = _filter(execution_status, verdict)
+    with _engine("export", worker=False) as (engine, actor):
+        made = reports.export(engine, run_id, where, actor=actor)
+        if output == Path("-"):
+            for chunk in made.chunks:
+                sys.stdout.buffer.write(chunk)
+            return
+        target = output or Path("outputs") / made.file_name
+        _write(target, made.chunks)
+        typer.echo(str(target))
+
+
+def main() -> None:
+    """Entry point: errors of ours are words and an exit code, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        app()  # usage errors, Ctrl-C and closed pipes are typer's to answer: exit 2, 130 and 1
+    except EngineError as error:
+        _fail(error)
+
+
+def _terminate(_signal: int, _frame: object) -> NoReturn:
+    raise UnavailableError("stopped by SIGTERM; `magistrate resume` goes on", code="terminated")
+
+
+def _fail(error: EngineError) -> NoReturn:
+    if "--json" in sys.argv:
+        typer.echo(json.dumps({"event": "error", "code": error.code, "message": error.message}, ensure_ascii=False))
+    typer.echo(f"magistrate: {error.message}", err=True)
+    if isinstance(error, InputError):
+        for where, what in error.fields:
+            typer.echo(f"  {where}: {what}", err=True)
+    sys.exit(WRONG_USE if isinstance(error, (InputError, BankError, NotFoundError)) else NOT_DONE)
+
+
+def _wrong_use(message: str) -> NoReturn:
+    raise InputError(message, code="wrong_use")
+
+
+def _settings() -> Settings:
+    from engine import settings
+    from engine.assembly import configure_logging
+
+    loaded = settings.load()
+    configure_logging(loaded)
+    return loaded
+
+
+@contextlib.contextmanager
+def _engine(name: str, *, worker: bool) -> Iterator[tuple[Engine, Any]]:
+    from engine.assembly import command_line_user, open_engine
+
+    engine = open_engine(_settings(), run_worker=worker, name=name)
+    try:
+        if worker:
+            engine.require_worker()
+        yield engine, command_line_user()
+    finally:
+        engine.close()
+
+
+def _provider(engine: Engine, name: str) -> Provider:
+    from engine.assembly import command_line_user
+    from engine.services import providers
+
+    return providers.by_name(engine, name, actor=command_line_user())
+
+
+def _endpoint(
+    engine: Engine, url: str, kind: str, key_variable: str | None, model: str | None, concurrency: int | None
+) -> EndpointSettings:
+    from urllib.parse import urlsplit
+
+    from engine import providers
+    from engine.domain.runs import EndpointSettings
+
+    if kind not in providers.PROVIDERS:
+        _wrong_use(f"no kind of provider named {kind!r}; known: {', '.join(sorted(providers.PROVIDERS))}")
+    if model is None:
+        _wrong_use("--base-url needs --model, the name of the model to examine")
+    if key_variable is not None and key_variable not in os.environ:
+        _wrong_use(f"--api-key-env: the environment variable {key_variable} is not set")
+    address = providers.check_base_url(url)
+    return EndpointSettings(
+        provider_id=None,
+        name=urlsplit(address).netloc,
+        kind=kind,
+        base_url=address,
+        model=model,
+        max_concurrency=concurrency or 8,
+        timeout_s=engine.settings.request_timeout_seconds,
+        api_key_env=key_variable,
+    )
+
+
+def _filter(execution_status: str | None, verdict: str | None) -> ResultFilter:
+    from engine.domain.runs import ExecutionStatus, ResultFilter
+    from engine.domain.verdicts import Verdict
+
+    statuses = [status.value for status in ExecutionStatus]
+    verdicts = [*(each.value for each in Verdict), "none"]
+    if execution_status is not None and execution_status not in statuses:
+        _wrong_use(f"--execution-status: no {execution_status!r}; known: {', '.join(statuses)}")
+    if verdict is not None and verdict not in verdicts:
+        _wrong_use(f"--verdict: no {verdict!r}; known: {', '.join(verdicts)}")
+    return ResultFilter(
+        execution_status=ExecutionStatus(execution_status) if execution_status is not None else None, verdict=verdict
+    )
+
+
+def _watch(engine: Engine, run_id: int, *, as_json: bool) -> None:
+    """Show a run until it is over; exit 3 unless it completed."""
+    from engine.assembly import command_line_user
+    from engine.services import runs
+
+    actor = command_line_user()
+    with _progress_display(as_json) as show:
+        while not (now := runs.progress(engine, run_id, actor=actor)).run.status.is_over:
+            show(now)
+            time.sleep(PROGRESS_EVERY_S)
+        show(now)
+    if as_json:
+        typer.echo(json.dumps({"event": "finished", **now.run.model_dump(mode="json")}, ensure_ascii=False))
+    else:
+        typer.echo(_line(now.run))
+        if now.run.error:
+            typer.echo(now.run.error, err=True)
+    if now.run.status != "completed":
+        raise typer.Exit(NOT_DONE)
+
+
+@contextlib.contextmanager
+def _progress_display(as_json: bool) -> Iterator[Any]:
+    """A function that shows a Progress: JSON lines, a bar on a terminal, a line now and then elsewhere."""
+    if as_json:
+        yield lambda now: typer.echo(json.dumps({"event": "progress", **_pace(now)}))
+        return
+    from rich import progress
+    from rich.console import Console
+
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeRemainingColumn(),
+    )
+    with progress.Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def show(now: Progress) -> None:
+            said = f"run {now.run.id} {now.run.status}, {now.run.error_count} errors"
+            bar.update(task, total=now.run.total_count, completed=now.done, description=said)
+
+        yield show
+
+
+def _pace(now: Progress) -> dict[str, Any]:
+    return {
+        "run_id": now.run.id,
+        "status": now.run.status,
+        "done": now.done,
+        "total": now.run.total_count,
+        "errors": now.run.error_count,
+        "in_flight": now.in_flight,
+        "rate": now.rate_per_s,
+        "eta_s": now.eta_s,
+        "verdict_counts": now.run.verdict_counts.model_dump(mode="json"),
+    }
+
+
+def _line(run: Run) -> str:
+    counts = run.verdict_counts
+    simulated = " (simulated)" if run.simulated else ""
+    return (
+        f"run {run.id}  {run.status}  {run.model}{simulated} on {run.profile}: "
+        f"{run.completed_count} answered, {run.error_count} errors, {run.skipped_count} skipped of {run.total_count}; "
+        f"{counts.passed} pass, {counts.fail} fail, {counts.needs_human_review} to review, "
+        f"{counts.judge_format_error} judge unreadable, {counts.none} no verdict"
+    )
+
+
+def _write(target: Path, chunks: Iterator[bytes]) -> None:
+    """All or nothing: a report cut short by a crash or a full disk is never left under the final name."""
+    aside = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with aside.open("wb") as file:
+            for chunk in chunks:
+                file.write(chunk)
+        aside.replace(target)
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror}", code="bad_output") from error
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _say_prepared(prepared: Any) -> None:
+    typer.echo("database: " + _facts(prepared.facts))
+    if prepared.admin_created:
+        typer.echo("created the administrator gly and the demo provider")
+    for warning in prepared.warnings:
+        typer.echo(f"warning: {warning}", err=True)
+
+
+def _facts(facts: dict[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in facts.items())
+
+
+def _shown_host(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _server_arguments(settings: Settings) -> list[str]:
+    """How Streamlit is started. What safety depends on is passed here, whatever a configuration file says."""
+    from engine.settings import ROOT
+
+    options = {
+        "server.address": settings.host,
+        "server.port": str(settings.port),
+        "server.headless": "true",
+        "server.fileWatcherType": "none",
+        "server.enableXsrfProtection": "true",
+        "server.enableCORS": "true",
+        "server.maxUploadSize": "50",
+        "client.showErrorDetails": "none",
+        "client.showErrorLinks": "false",
+        "client.toolbarMode": "minimal",
+        "browser.gatherUsageStats": "false",
+        "global.developmentMode": "false",
+    }
+    flags = [part for name, value in options.items() for part in (f"--{name}", value)]
+    return [sys.executable, "-m", "streamlit", "run", str(ROOT / "dashboard" / "server.py"), *flags]

@@ -1,0 +1,1 @@
+"""Summaries, statistics and exports: derived at read time from stored rows, never stored."""

@@ -1,0 +1,1 @@
+"""Plan, probe, execute, resume: the background engine."""

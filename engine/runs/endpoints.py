@@ -1,0 +1,116 @@
+"""Connected endpoints and the limits that all runs on them share."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Protocol
+
+from engine.domain.chat import Answer, ChatModel, ChatRequest
+from engine.domain.runs import EndpointSettings
+
+
+class Connect(Protocol):
+    """Makes a client for an endpoint; finds the key itself."""
+
+    def __call__(self, settings: EndpointSettings, *, patient: bool) -> ChatModel:
+        """`patient` retries as the settings say; otherwise a dead endpoint is found out within seconds."""
+        ...
+
+
+class Endpoint:
+    """One connected endpoint: at most `max_concurrency` items in flight and, where set, a pace of requests.
+
+    Lives on one event loop. Changing a provider's limits makes a new endpoint for the runs that start later.
+    """
+
+    def __init__(self, settings: EndpointSettings, connect: Connect) -> None:
+        self.settings = settings
+        self._model = connect(settings, patient=True)
+        self._connect = connect
+        self._prober: _Prober | None = None
+        self._slots = asyncio.Semaphore(settings.max_concurrency)
+        self._interval_s = 60 / settings.requests_per_minute if settings.requests_per_minute else 0.0
+        self._next_start_s = 0.0
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[None]:
+        """A place in flight, held from the first request of an item until its answer is committed."""
+        async with self._slots:
+            yield
+
+    async def complete(self, request: ChatRequest) -> Answer:
+        if self._interval_s:
+            await self._wait_for_turn()
+        return await self._model.complete(request)
+
+    async def models(self) -> list[str]:
+        return await self._model.models()
+
+    def prober(self) -> ChatModel:
+        """A client for probing: it keeps to the same slots, but does not wait out a dead endpoint."""
+        if self._prober is None:
+            self._prober = _Prober(self, self._connect(self.settings, patient=False))
+        return self._prober
+
+    async def close(self) -> None:
+        await self._model.close()
+        if self._prober is not None:
+            await self._prober.close()
+
+    async def _wait_for_turn(self) -> None:
+        now = asyncio.get_running_loop().time()
+        start_s = max(now, self._next_start_s)
+        self._next_start_s = start_s + self._interval_s
+        if start_s > now:
+            await asyncio.sleep(start_s - now)
+
+
+class _Prober:
+    """Each probe takes a slot of the endpoint, as an item does."""
+
+    def __init__(self, endpoint: Endpoint, model: ChatModel) -> None:
+        self._endpoint = endpoint
+        self._model = model
+
+    async def complete(self, request: ChatRequest) -> Answer:
+        async with self._endpoint.slot():
+            return await self._model.complete(request)
+
+    async def models(self) -> list[str]:
+        return await self._model.models()
+
+    async def close(self) -> None:
+        await self._model.close()
+
+
+class EndpointPool:
+    """Endpoints by their settings, the model's name aside, so that two runs on one provider share its limits."""
+
+    def __init__(self, connect: Connect) -> None:
+        self._connect = connect
+        self._endpoints: dict[str, tuple[Endpoint, int]] = {}
+
+    def borrow(self, settings: EndpointSettings) -> Endpoint:
+        key = _key(settings)
+        if key in self._endpoints:
+            endpoint, users = self._endpoints[key]
+        else:
+            endpoint, users = Endpoint(settings, self._connect), 0
+        self._endpoints[key] = (endpoint, users + 1)
+        return endpoint
+
+    async def give_back(self, endpoint: Endpoint) -> None:
+        """Connections close when the last run that uses them ends."""
+        key = _key(endpoint.settings)
+        _, users = self._endpoints[key]
+        if users > 1:
+            self._endpoints[key] = (endpoint, users - 1)
+        else:
+            del self._endpoints[key]
+            await endpoint.close()
+
+
+def _key(settings: EndpointSettings) -> str:
+    return settings.model_copy(update={"model": ""}).model_dump_json()

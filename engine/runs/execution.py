@@ -1,0 +1,362 @@
+"""One run, from where it stands to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from concurrent.futures import Future
+from typing import Any, NamedTuple
+
+import structlog
+
+from engine import judging
+from engine.domain.base import utc_now
+from engine.domain.chat import ChatModel
+from engine.domain.runs import (
+    Answered,
+    Attempt,
+    Execution,
+    ExecutionError,
+    ExecutionStatus,
+    RunConfig,
+    RunStatus,
+)
+from engine.domain.verdicts import JudgeKind, Judgement, Verdict
+from engine.errors import EngineError, ProviderError, UnavailableError
+from engine.runs import planning
+from engine.runs.conversation import Material, converse
+from engine.runs.endpoints import Endpoint, EndpointPool
+from engine.store import GroupCommit, Stores
+
+log = structlog.get_logger(__name__)
+
+KEY_REFUSALS_BEFORE_STOP = 3
+"""So many refused keys in a row end the run instead of burning the bank."""
+
+OUTAGES_BEFORE_STOP = 5
+"""So many items in a row that could not reach the provider at all end the run."""
+
+GRACE_S = 3.0
+"""How long a cancelled or stopping run waits for answers that are already paid for."""
+
+_JUDGE_BACKLOG = 2
+"""Answers waiting for a judge, as a multiple of what the judge takes at once; more would only fill memory."""
+
+_RATE_WINDOW = 200
+"""Items over which the rate is taken."""
+
+Probe = Callable[[ChatModel, str], Awaitable[dict[str, bool | None]]]
+Judgements = tuple[Judgement, ...]
+
+
+class Live(NamedTuple):
+    """What only the engine's memory knows of a run."""
+
+    in_flight: int
+    rate_per_s: float | None
+
+
+class _Stop(NamedTuple):
+    """Why a run ends before its last item: cancelled, shutting down, provider or store of no use."""
+
+    status: RunStatus
+    error: str | None = None
+
+
+class RunExecution:
+    """Executes what a run still lacks. One object a start or resume; lives on the engine's loop."""
+
+    def __init__(self, run_id: int, *, stores: Stores, commit: GroupCommit, pool: EndpointPool, probe: Probe) -> None:
+        self.run_id = run_id
+        self._stores = stores
+        self._commit = commit
+        self._pool = pool
+        self._probe = probe
+        self._in_flight = 0
+        self._finished_at: deque[float] = deque(maxlen=_RATE_WINDOW)
+        self._stop: _Stop | None = None
+        self._stopped = asyncio.Event()
+        self._outage = _Outage()
+        self._judging: set[asyncio.Task[None]] = set()
+        self._writes: set[asyncio.Future[None]] = set()
+
+    # -- seen from outside ------------------------------------------------------------------------------------------
+
+    def live(self) -> Live:
+        """Items in flight, and items finished per second over the last ones."""
+        times = tuple(self._finished_at)
+        span = times[-1] - times[0] if len(times) > 1 else 0.0
+        return Live(self._in_flight, (len(times) - 1) / span if span > 0 else None)
+
+    def stop(self, status: RunStatus, error: str | None = None) -> None:
+        """Take no further item; finish or drop what is in flight; end as `status`. On the loop's thread only."""
+        if self._stop is None:
+            self._stop = _Stop(status, error)
+            self._stopped.set()
+
+    # -- the run ----------------------------------------------------------------------------------------------------
+
+    async def execute(self) -> None:
+        """Never raises: whatever happens is written on the run."""
+        started = time.monotonic()
+        await self._guarded(self._execute())
+        status, error = self._stop or (RunStatus.COMPLETED, None)
+        try:
+            await asyncio.to_thread(self._stores.runs.set_status, self.run_id, status, error=error)
+        except UnavailableError as failure:
+            # The store itself is gone or full. The next start of the engine calls the run interrupted.
+            log.error("run_status_not_stored", run_id=self.run_id, status=status, reason=failure.message)
+        log.info("run_ended", run_id=self.run_id, status=status, seconds=round(time.monotonic() - started, 3))
+
+    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+        """A fault outside an item ends the run: in words where the fault is one of ours, else with the log's help."""
+        try:
+            await work
+        except EngineError as error:
+            self.stop(RunStatus.INTERRUPTED, error.message)
+        except Exception as error:
+            log.exception("run_failed", run_id=self.run_id)
+            self.stop(
+                RunStatus.FAILED, f"an unexpected {type(error).__name__} ended the run; the server's log has more"
+            )
+
+    async def _execute(self) -> None:
+        runs = self._stores.runs
+        run = await asyncio.to_thread(runs.get, self.run_id)
+        config = await asyncio.to_thread(runs.config, self.run_id)
+        material = Material(
+            await asyncio.to_thread(runs.fixtures, self.run_id),
+            await asyncio.to_thread(self._stores.blobs.many, self.run_id),
+        )
+        subject = self._pool.borrow(config.subject)
+        judge = self._pool.borrow(config.judge) if config.judge is not None and run.auto_judge else None
+        try:
+            if not run.capabilities:
+                await self._probe_and_plan(subject, config, material)
+            if self._stop is None:
+                await asyncio.to_thread(runs.set_status, self.run_id, RunStatus.RUNNING)
+                await self._work(subject, config, material, _Judges(run.auto_judge, config, judge, material))
+        finally:
+            await self._pool.give_back(subject)
+            if judge is not None:
+                await self._pool.give_back(judge)
+
+    async def _probe_and_plan(self, subject: Endpoint, config: RunConfig, material: Material) -> None:
+        """Find out once what the model can do; the first success is kept for every resume."""
+        runs, results = self._stores.runs, self._stores.results
+        await asyncio.to_thread(runs.set_status, self.run_id, RunStatus.PROBING)
+        probing = asyncio.ensure_future(self._probe(subject.prober(), config.subject.model))
+        await self._until_stopped(probing)
+        if not probing.done():
+            probing.cancel()
+            await asyncio.gather(probing, return_exceptions=True)
+            return
+        try:
+            capabilities = probing.result()
+        except ProviderError as error:
+            self.stop(RunStatus.INTERRUPTED, f"{error.message}. {error.hint}".rstrip(". ") + ".")
+            return
+        pending = await asyncio.to_thread(results.pending, self.run_id)
+        skipped = planning.to_skip(pending, fixtures=material.fixtures, capabilities=capabilities)
+        await asyncio.to_thread(results.skip, self.run_id, skipped)
+        await asyncio.to_thread(runs.set_capabilities, self.run_id, capabilities)
+
+    async def _work(self, subject: Endpoint, config: RunConfig, material: Material, judges: _Judges) -> None:
+        results = self._stores.results
+        unjudged = await asyncio.to_thread(results.lacking_verdict, self.run_id)
+        pending = iter(await asyncio.to_thread(results.pending, self.run_id))
+        workers = [
+            asyncio.create_task(
+                self._guarded(self._take_items(pending, subject, config.subject.model, material, judges))
+            )
+            for _ in range(config.subject.max_concurrency)
+        ]
+        workers.append(asyncio.create_task(self._guarded(self._judge_again(unjudged, judges))))
+        await self._finish(workers)
+        if self._stop is None:
+            # The bank ran out before the outage was long enough to be one: these were single failures after all.
+            for execution, attempt in self._outage.held():
+                await self._store_answer(execution, attempt)
+        while self._judging and self._stop is None:
+            await self._finish(list(self._judging))
+        await self._finish(list(self._judging))
+        if self._writes:
+            await asyncio.gather(*self._writes, return_exceptions=True)  # _write_done has seen each error
+
+    async def _finish(self, tasks: list[asyncio.Task[None]]) -> None:
+        """Wait for all of them; after a stop, no longer than the grace."""
+        if not tasks:
+            return
+        everything = asyncio.gather(*tasks, return_exceptions=True)
+        await self._until_stopped(everything)
+        if not everything.done():
+            await asyncio.wait(tasks, timeout=GRACE_S)
+            for task in tasks:
+                task.cancel()
+            await everything
+
+    async def _until_stopped(self, work: asyncio.Future[Any]) -> None:
+        stopped = asyncio.create_task(self._stopped.wait())
+        await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+
+    async def _take_items(
+        self, pending: Iterator[Execution], subject: Endpoint, name: str, material: Material, judges: _Judges
+    ) -> None:
+        while self._stop is None:
+            async with subject.slot():
+                execution = next(pending, None) if self._stop is None else None
+                if execution is None:
+                    return
+                self._in_flight += 1
+                try:
+                    attempt = await self._ask(execution, subject, name, material)
+                    # The slot is kept until the commit, so that a crash costs no more calls than there are slots.
+                    for past, failed in self._outage.admit(execution, attempt):
+                        await self._store_answer(past, failed)
+                finally:
+                    self._in_flight -= 1
+            if (reason := self._outage.reason_to_stop()) is not None:
+                self.stop(RunStatus.INTERRUPTED, reason)
+                return
+            self._finished_at.append(time.monotonic())
+            if attempt.execution_status is ExecutionStatus.COMPLETED:
+                judgements = judging.deterministic(execution.instance, attempt)
+                await self._judge(execution, attempt, judgements, judges)
+
+    async def _ask(self, execution: Execution, subject: Endpoint, name: str, material: Material) -> Attempt:
+        number = execution.attempts + 1
+        try:
+            return await converse(execution.instance, model=subject, name=name, material=material, number=number)
+        except Exception as error:  # noqa: BLE001
+            # One broken item must not take the others with it. Its class is kept; its text may hold a prompt.
+            log.error(
+                "item_failed", run_id=self.run_id, execution_id=execution.execution_id, error=type(error).__name__
+            )
+            return Attempt(
+                number=number,
+                execution_status=ExecutionStatus.ERROR,
+                error=ExecutionError(code="internal_error", message=f"unexpected {type(error).__name__}"),
+                latency_ms=0,
+                created_at=utc_now(),
+            )
+
+    async def _store_answer(self, execution: Execution, attempt: Attempt) -> None:
+        """Returns when the attempt is committed: only then does it count as finished."""
+        await self._stored(self._commit.answered(execution.execution_id, attempt))
+
+    @staticmethod
+    async def _stored(write: Future[None]) -> None:
+        # Shielded: a cancelled worker must not withdraw an answer that is on its way to the disk.
+        await asyncio.shield(asyncio.wrap_future(write))
+
+    # -- judging ----------------------------------------------------------------------------------------------------
+
+    async def _judge_again(self, unjudged: list[Answered], judges: _Judges) -> None:
+        """Judge answers that were stored before a stop and lack a verdict; the model is not asked again."""
+        for each in unjudged:
+            if self._stop is not None:
+                return
+            known = tuple(j for j in each.attempt.judgements if j.judge is not JudgeKind.LLM)
+            if judges.are_off and known:
+                continue  # a run without automatic judging has its evidence already
+            judgements = known or judging.deterministic(each.execution.instance, each.attempt)
+            await self._judge(each.execution, each.attempt, judgements, judges)
+
+    async def _judge(self, execution: Execution, attempt: Attempt, judgements: Judgements, judges: _Judges) -> None:
+        """Conclude at once where rules suffice; else ask the judge model in a task beside the answering."""
+        if not judges.want_opinion(execution, attempt, judgements):
+            self._write_judged(execution, attempt, judgements, judges)
+            return
+        await judges.room()
+        task = asyncio.create_task(self._guarded(self._ask_judge(execution, attempt, judgements, judges)))
+        self._judging.add(task)
+        task.add_done_callback(self._judging.discard)
+
+    async def _ask_judge(self, execution: Execution, attempt: Attempt, judgements: Judgements, judges: _Judges) -> None:
+        try:
+            opinion = await judges.opinion(execution, attempt)
+        finally:
+            judges.leave()
+        self._write_judged(execution, attempt, (*judgements, opinion), judges)
+
+    def _write_judged(self, execution: Execution, attempt: Attempt, judgements: Judgements, judges: _Judges) -> None:
+        verdict = judges.conclude(execution, attempt, judgements)
+        write = asyncio.wrap_future(
+            self._commit.judged(execution.execution_id, attempt.number, verdict=verdict, judgements=judgements)
+        )
+        self._writes.add(write)
+        write.add_done_callback(self._write_done)
+
+    def _write_done(self, write: asyncio.Future[None]) -> None:
+        self._writes.discard(write)
+        if not write.cancelled() and (error := write.exception()) is not None:
+            self.stop(RunStatus.INTERRUPTED, str(error))
+
+
+class _Judges:
+    """The run's judges: the deterministic ones always, a model where one is set, and the arbitration."""
+
+    def __init__(self, auto_judge: bool, config: RunConfig, endpoint: Endpoint | None, material: Material) -> None:
+        self.are_off = not auto_judge
+        self._endpoint = endpoint
+        self._material = material
+        self._llm: judging.LlmJudge | None = None
+        places = 1
+        if endpoint is not None and config.judge is not None:
+            self._llm = judging.LlmJudge(endpoint, name=config.judge.model)
+            places = config.judge.max_concurrency * _JUDGE_BACKLOG
+        self._room = asyncio.Semaphore(places)
+
+    def want_opinion(self, execution: Execution, attempt: Attempt, judgements: Judgements) -> bool:
+        return self._llm is not None and judging.needs_llm(execution.instance, attempt, judgements)
+
+    async def room(self) -> None:
+        await self._room.acquire()
+
+    def leave(self) -> None:
+        self._room.release()
+
+    async def opinion(self, execution: Execution, attempt: Attempt) -> Judgement:
+        if self._llm is None or self._endpoint is None:
+            raise RuntimeError("no judge model is set; want_opinion() says whether there is one")
+        evidence = self._material.evidence(execution.instance)
+        async with self._endpoint.slot():
+            return await self._llm.judge(execution.instance, attempt, evidence=evidence)
+
+    def conclude(self, execution: Execution, attempt: Attempt, judgements: Judgements) -> Verdict | None:
+        """None when judging is off: the judgements are kept as evidence only."""
+        return None if self.are_off else judging.conclude(execution.instance, attempt, judgements)
+
+
+class _Outage:
+    """Tells a provider that is down or refuses the key from single failures.
+
+    Items that could not reach the provider are held back, not stored. An item that got through releases them as
+    ordinary errors; too many in a row end the run and leave them pending, so that a resume asks them again.
+    """
+
+    _CODES = ("auth", "connection", "tls")
+
+    def __init__(self) -> None:
+        self._held: list[tuple[Execution, Attempt]] = []
+
+    def admit(self, execution: Execution, attempt: Attempt) -> list[tuple[Execution, Attempt]]:
+        """What may be stored now."""
+        if attempt.error is not None and attempt.error.code in self._CODES:
+            self._held.append((execution, attempt))
+            return []
+        released, self._held = self._held, []
+        return [*released, (execution, attempt)]
+
+    def held(self) -> list[tuple[Execution, Attempt]]:
+        return self._held
+
+    def reason_to_stop(self) -> str | None:
+        errors = [attempt.error for _, attempt in self._held if attempt.error is not None]
+        refused = sum(error.code == "auth" for error in errors)
+        if refused >= KEY_REFUSALS_BEFORE_STOP or len(errors) >= OUTAGES_BEFORE_STOP:
+            return errors[-1].message
+        return None

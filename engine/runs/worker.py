@@ -1,0 +1,137 @@
+"""The engine's one background thread with one asyncio loop; every run of the process lives on it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+
+import structlog
+
+from engine.domain.runs import RunStatus
+from engine.errors import UnavailableError
+from engine.runs.endpoints import Connect, EndpointPool
+from engine.runs.execution import Live, Probe, RunExecution
+from engine.store import GroupCommit, Stores
+
+log = structlog.get_logger(__name__)
+
+CANCEL_POLL_S = 0.5
+"""How often requests to cancel that came from another process are looked for."""
+
+STOP_TIMEOUT_S = 9.0
+"""A stop is over within ten seconds, whatever a provider does."""
+
+STOPPED = "the server was stopped; resume to go on"
+
+
+class Worker:
+    """Runs runs. `submit`, `cancel` and `live` may be called from any thread."""
+
+    def __init__(self, *, stores: Stores, commit: GroupCommit, connect: Connect, probe: Probe) -> None:
+        self._stores = stores
+        self._commit = commit
+        self._connect = connect
+        self._probe = probe
+        self._executions: dict[int, RunExecution] = {}
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._mutex = threading.Lock()
+        self._ready = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop_requested: asyncio.Event | None = None
+        self._thread = threading.Thread(target=self._main, name="engine", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+        self._ready.wait()
+
+    def stop(self) -> None:
+        """End every run as interrupted, keeping what is finished; returns when the thread has ended."""
+        if self._loop is not None and self._stop_requested is not None and self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stop_requested.set)
+        self._thread.join(STOP_TIMEOUT_S)
+
+    @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def require_alive(self) -> asyncio.AbstractEventLoop:
+        """The engine's loop. Raises UnavailableError when its thread has ended."""
+        if self._loop is None or not self.is_alive:
+            raise UnavailableError("the engine is not running; restart the server", code="engine_stopped")
+        return self._loop
+
+    def submit(self, run_id: int) -> None:
+        """Start or go on with a run whose status says that nobody works on it.
+
+        Raises:
+            UnavailableError: the engine's thread has ended.
+        """
+        asyncio.run_coroutine_threadsafe(self._submit(run_id), self.require_alive()).result()
+
+    def cancel(self, run_id: int) -> None:
+        """Ask a run under way to end as cancelled; nothing happens when it is not."""
+        self._on_loop(lambda: self._cancel(run_id))
+
+    def live(self, run_id: int) -> Live | None:
+        """None when the run is not under way here."""
+        with self._mutex:
+            execution = self._executions.get(run_id)
+        return execution.live() if execution is not None else None
+
+    # -- on the loop's thread ---------------------------------------------------------------------------------------
+
+    def _main(self) -> None:
+        asyncio.run(self._serve())
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stop_requested = asyncio.Event()
+        self._pool = EndpointPool(self._connect)
+        self._ready.set()
+        watching = asyncio.create_task(self._watch_cancel_requests())
+        await self._stop_requested.wait()
+        watching.cancel()
+        for execution in list(self._executions.values()):
+            execution.stop(RunStatus.INTERRUPTED, STOPPED)
+        await asyncio.gather(watching, *self._tasks.values(), return_exceptions=True)
+
+    async def _submit(self, run_id: int) -> None:
+        while (ending := self._tasks.get(run_id)) is not None:
+            # Its last status is stored already, or nobody could have resumed it; it is only winding up.
+            await asyncio.wait({ending})
+        execution = RunExecution(run_id, stores=self._stores, commit=self._commit, pool=self._pool, probe=self._probe)
+        with self._mutex:
+            self._executions[run_id] = execution
+        self._tasks[run_id] = asyncio.create_task(self._execute(execution))
+
+    async def _execute(self, execution: RunExecution) -> None:
+        try:
+            await execution.execute()
+        finally:
+            with self._mutex:
+                del self._executions[execution.run_id]
+            del self._tasks[execution.run_id]
+
+    def _cancel(self, run_id: int) -> None:
+        execution = self._executions.get(run_id)
+        if execution is not None:
+            execution.stop(RunStatus.CANCELLED)
+
+    async def _watch_cancel_requests(self) -> None:
+        """Obey `magistrate cancel` of another process within a second."""
+        while True:
+            await asyncio.sleep(CANCEL_POLL_S)
+            if not self._executions:
+                continue
+            try:
+                wanted = await asyncio.to_thread(self._stores.runs.cancel_requests)
+            except UnavailableError as error:
+                log.warning("cancel_requests_unreadable", reason=error.message)
+                continue
+            for run_id in wanted:
+                self._cancel(run_id)
+
+    def _on_loop(self, act: Callable[[], None]) -> None:
+        if self._loop is not None and self.is_alive:
+            self._loop.call_soon_threadsafe(act)

@@ -1,0 +1,197 @@
+"""Manage and try model endpoints."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, Literal, TypeVar
+
+from pydantic import SecretStr
+
+from engine import providers as endpoints
+from engine.accounts import vault
+from engine.assembly import Engine
+from engine.domain.accounts import Permission, User
+from engine.domain.base import Model
+from engine.domain.chat import ChatModel
+from engine.domain.providers import CheckReport, Provider, ProviderChange, ProviderDraft, ProviderKind
+from engine.domain.runs import EndpointSettings
+from engine.errors import InputError, NotFoundError, ProviderError
+
+CHECK_TIMEOUT_S = 20.0
+"""A check answers while a person waits; a run has the provider's own time-out."""
+
+Answer = TypeVar("Answer")
+
+
+class ModelName(Model):
+    id: str
+
+
+class ModelList(Model):
+    """Models to choose from; `declared` when the endpoint does not list its own."""
+
+    items: tuple[ModelName, ...]
+    source: Literal["provider", "declared"]
+
+
+def page(engine: Engine, *, actor: User) -> list[Provider]:
+    """All configured providers, by name; never a key."""
+    actor.require(Permission.READ)
+    return engine.stores.providers.page()
+
+
+def by_name(engine: Engine, name: str, *, actor: User) -> Provider:
+    """Raises NotFoundError `provider_not_found`, naming what there is."""
+    actor.require(Permission.READ)
+    provider = engine.stores.providers.by_name(name)
+    if provider is None:
+        known = ", ".join(each.name for each in engine.stores.providers.page()) or "none"
+        raise NotFoundError(f"no provider named {name!r}; known: {known}", code="provider_not_found")
+    return provider
+
+
+def create(engine: Engine, draft: ProviderDraft, *, actor: User) -> Provider:
+    """Store an endpoint; its key is encrypted before it is stored.
+
+    Raises:
+        InputError: `bad_base_url`.
+        ConflictError: `name_taken`.
+    """
+    actor.require(Permission.MANAGE_PROVIDERS)
+    sound = draft.model_copy(update={"base_url": _base_url(draft.kind, draft.base_url)})
+    ciphertext, key_hint = _sealed(engine, draft.api_key)
+    provider = engine.stores.providers.create(sound, key_ciphertext=ciphertext, hint=key_hint)
+    engine.record(actor, "provider.create", f"provider:{provider.id}", name=provider.name)
+    return provider
+
+
+def change(engine: Engine, provider_id: int, wanted: ProviderChange, *, actor: User) -> Provider:
+    """Change what is given; runs that were started keep the settings they were frozen with.
+
+    Raises:
+        NotFoundError, InputError, ConflictError: `name_taken`, `provider_in_use`.
+    """
+    actor.require(Permission.MANAGE_PROVIDERS)
+    current = engine.stores.providers.get(provider_id)
+    if wanted.kind is not None or wanted.base_url is not None:
+        url = wanted.base_url if wanted.base_url is not None else current.base_url
+        wanted = wanted.model_copy(update={"base_url": _base_url(wanted.kind or current.kind, url)})
+    ciphertext, key_hint = _sealed(engine, wanted.api_key)
+    provider = engine.stores.providers.change(provider_id, wanted, key_ciphertext=ciphertext, hint=key_hint)
+    fields = sorted(wanted.model_fields_set)
+    engine.record(actor, "provider.change", f"provider:{provider_id}", fields=fields)
+    return provider
+
+
+def delete(engine: Engine, provider_id: int, *, actor: User) -> None:
+    """Raises NotFoundError, or ConflictError `provider_in_use`. Finished runs keep its name and settings."""
+    actor.require(Permission.MANAGE_PROVIDERS)
+    current = engine.stores.providers.get(provider_id)
+    engine.stores.providers.delete(provider_id)
+    engine.record(actor, "provider.delete", f"provider:{provider_id}", name=current.name)
+
+
+def check(engine: Engine, provider_id: int, *, model: str | None = None, actor: User) -> CheckReport:
+    """Ask the endpoint something short and say in words what is wrong. Never raises for a provider that is down."""
+    actor.require(Permission.CHECK_PROVIDERS)
+    provider = engine.stores.providers.get(provider_id)
+    report = _checked(engine, _settings(provider, model), engine.stored_key(provider_id))
+    engine.record(actor, "provider.check", f"provider:{provider_id}", found="ok" if report.ok else "not ok")
+    return report
+
+
+def check_draft(engine: Engine, draft: ProviderDraft, *, provider_id: int | None = None, actor: User) -> CheckReport:
+    """The same before saving; `provider_id` lends its stored key when the draft has none.
+
+    Raises:
+        InputError: `bad_base_url`, or the stored key would go to another address than the one it was stored for.
+    """
+    actor.require(Permission.MANAGE_PROVIDERS)
+    url = _base_url(draft.kind, draft.base_url)
+    key = draft.api_key
+    if key is None and provider_id is not None:
+        stored = engine.stores.providers.get(provider_id)
+        if url == stored.base_url:
+            key = engine.stored_key(provider_id)
+        elif stored.api_key_set:
+            raise InputError("the address was changed: type the key again to check it", code="key_required")
+    settings = EndpointSettings(
+        provider_id=provider_id,
+        name=draft.name,
+        kind=draft.kind,
+        base_url=url,
+        model=draft.default_model,
+        max_concurrency=1,
+        timeout_s=min(draft.timeout_seconds or CHECK_TIMEOUT_S, CHECK_TIMEOUT_S),
+        extra_headers=draft.extra_headers,
+        extra_body=draft.extra_body,
+    )
+    return _checked(engine, settings, key)
+
+
+def models(engine: Engine, provider_id: int, *, actor: User) -> ModelList:
+    """What the endpoint lists, else the model it was configured with.
+
+    Raises:
+        ProviderError: the endpoint cannot be reached (`provider_unreachable` at the REST face).
+    """
+    actor.require(Permission.READ)
+    provider = engine.stores.providers.get(provider_id)
+    key = engine.stored_key(provider_id)
+    try:
+        names = _run(_listed(engine.client(_settings(provider, None), key=key, patient=False)))
+    except ProviderError as error:
+        if error.code not in ("not_found", "bad_request", "malformed_body"):
+            raise
+        names = []  # reachable, but it has no list
+    if names:
+        return ModelList(items=tuple(ModelName(id=name) for name in names), source="provider")
+    return ModelList(items=(ModelName(id=provider.default_model),), source="declared")
+
+
+def _checked(engine: Engine, settings: EndpointSettings, key: SecretStr | None) -> CheckReport:
+    return _run(_check_and_close(engine.client(settings, key=key, patient=False), settings.model))
+
+
+async def _check_and_close(client: ChatModel, model: str) -> CheckReport:
+    try:
+        return await endpoints.check(client, model)
+    finally:
+        await client.close()
+
+
+async def _listed(client: ChatModel) -> list[str]:
+    try:
+        return await client.models()
+    finally:
+        await client.close()
+
+
+def _run(work: Coroutine[Any, Any, Answer]) -> Answer:
+    """Services are called from threads that have no event loop of their own."""
+    return asyncio.run(work)
+
+
+def _settings(provider: Provider, model: str | None) -> EndpointSettings:
+    return EndpointSettings(
+        provider_id=provider.id,
+        name=provider.name,
+        kind=provider.kind,
+        base_url=provider.base_url,
+        model=model or provider.default_model,
+        max_concurrency=1,
+        timeout_s=min(provider.timeout_seconds or CHECK_TIMEOUT_S, CHECK_TIMEOUT_S),
+        extra_headers=provider.extra_headers,
+        extra_body=provider.extra_body,
+    )
+
+
+def _base_url(kind: ProviderKind, url: str) -> str:
+    return "" if kind is ProviderKind.DEMO else endpoints.check_base_url(url)
+
+
+def _sealed(engine: Engine, key: SecretStr | None) -> tuple[bytes | None, str]:
+    if key is None or not key.get_secret_value():
+        return None, ""
+    return engine.vault.seal(key), vault.hint(key)

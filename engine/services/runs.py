@@ -1,0 +1,280 @@
+"""Start, watch and steer runs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from engine import bank as banks
+from engine.assembly import BUNDLED_BANK, Engine
+from engine.domain.accounts import Permission, User
+from engine.domain.base import Page, utc_now
+from engine.domain.providers import Provider, ProviderKind
+from engine.domain.runs import (
+    EndpointSettings,
+    Progress,
+    Run,
+    RunConfig,
+    RunDraft,
+    RunSpec,
+    RunStatus,
+)
+from engine.errors import ConflictError, InputError, NotFoundError
+from engine.judging import PROMPT_VERSION
+from engine.providers.demo import JUDGE_MODEL as DEMO_JUDGE_MODEL
+from engine.store import IdempotencyKey
+
+LONGEST_IDEMPOTENCY_KEY = 255
+
+SELF_JUDGED = "the model under test judges itself; its verdicts are not independent"
+JUDGE_IS_SUBJECT = "the default judge is the model under test, so it was left out; name a judge to have it judge itself"
+
+
+def start(
+    engine: Engine,
+    spec: RunSpec,
+    *,
+    actor: User,
+    idempotency_key: str | None = None,
+    endpoint: EndpointSettings | None = None,
+    concurrency: int | None = None,
+) -> Run:
+    """Freeze a run and queue it; the worker does the rest.
+
+    Args:
+        engine: The engine.
+        spec: What to evaluate.
+        actor: Who asks.
+        idempotency_key: Makes a repeated request safe: the same key and spec give the same run again.
+        endpoint: An endpoint that is not a configured provider (command line only).
+        concurrency: Items in flight, instead of the provider's own limit (command line only).
+
+    Raises:
+        PermissionDenied: `actor` may not start runs.
+        NotFoundError: the profile, bank or provider is unknown.
+        BankError: a case or fixture file is broken; nothing was stored and nothing was called.
+        InputError: `idempotency_key_conflict`: the key was used for another spec.
+        UnavailableError: this process has no engine.
+    """
+    actor.require(Permission.STEER_RUNS)
+    worker = engine.require_worker()
+    key = _idempotency(idempotency_key, spec, actor)
+    if key is not None and (known := engine.stores.runs.created_by_key(key)) is not None:
+        return known
+    if spec.bank not in (None, BUNDLED_BANK):
+        raise NotFoundError(f"no bank named {spec.bank!r}; known: {BUNDLED_BANK}", code="unknown_bank")
+    bank = engine.bank()
+    instances = banks.select(bank, spec.profile, seed=spec.seed)
+    blobs = banks.read_fixtures(bank, instances)
+    provider = None if endpoint is not None else _provider(engine, spec.provider_id)
+    subject = endpoint or _endpoint(engine, _known(provider), spec.model)
+    if concurrency is not None:
+        subject = subject.model_copy(update={"max_concurrency": concurrency})
+    judge, warnings = _judge(engine, spec, subject)
+    used = {fixture_id for instance in instances for fixture_id in instance.fixture_ids}
+    draft = RunDraft(
+        profile=spec.profile,
+        bank=bank.name,
+        auto_judge=spec.auto_judge,
+        provider_id=subject.provider_id,
+        provider_name=subject.name,
+        simulated=subject.kind == ProviderKind.DEMO,
+        model=subject.model,
+        judge_model=judge.model if judge is not None else None,
+        dataset_sha256=bank.sha256,
+        seed=spec.seed,
+        note=spec.note,
+        created_by=actor.username,
+        config=RunConfig(
+            subject=subject,
+            judge=judge,
+            judge_prompt_version=PROMPT_VERSION if judge is not None else None,
+            bank_version=bank.version,
+            self_judged=SELF_JUDGED in warnings,
+        ),
+        fixtures=tuple(fixture for name, fixture in bank.fixtures.items() if name in used),
+        warnings=warnings,
+    )
+    with engine.starting:
+        # One process starts runs, so this lock and the stored key together make one run of many equal requests.
+        if key is not None and (known := engine.stores.runs.created_by_key(key)) is not None:
+            return known
+        run = engine.stores.runs.create(draft, instances=instances, blobs=blobs, idempotency=key)
+    engine.record(actor, "run.start", f"run:{run.id}", profile=spec.profile, model=subject.model)
+    worker.submit(run.id)
+    return run
+
+
+def page(
+    engine: Engine,
+    *,
+    actor: User,
+    status: RunStatus | None = None,
+    profile: str | None = None,
+    provider_id: int | None = None,
+    limit: int = 50,
+    offset: int = 0,
+) -> Page[Run]:
+    """Runs, newest first."""
+    actor.require(Permission.READ)
+    return engine.stores.runs.page(status=status, profile=profile, provider_id=provider_id, limit=limit, offset=offset)
+
+
+def get(engine: Engine, run_id: int, *, actor: User) -> Run:
+    """Raises NotFoundError `run_not_found`."""
+    actor.require(Permission.READ)
+    return engine.stores.runs.get(run_id)
+
+
+def progress(engine: Engine, run_id: int, *, actor: User) -> Progress:
+    """Counts from the store, so that every process and tab sees the same; pace from the engine where it runs here."""
+    run = get(engine, run_id, actor=actor)
+    live = engine.worker.live(run_id) if engine.worker is not None else None
+    done = run.completed_count + run.error_count + run.skipped_count
+    elapsed_s = None
+    if run.started_at is not None:
+        elapsed_s = max(0.0, ((run.finished_at or utc_now()) - run.started_at).total_seconds())
+    rate = live.rate_per_s if live is not None else None
+    left = run.total_count - done
+    return Progress(
+        run=run,
+        done=done,
+        in_flight=live.in_flight if live is not None else None,
+        rate_per_s=rate,
+        elapsed_s=elapsed_s,
+        eta_s=left / rate if rate else None,
+    )
+
+
+def cancel(engine: Engine, run_id: int, *, actor: User) -> Run:
+    """Ask a run to end; what is finished stays. Obeyed within a second, wherever the run is executed.
+
+    Raises:
+        ConflictError: `run_terminal`.
+    """
+    actor.require(Permission.STEER_RUNS)
+    run = engine.stores.runs.get(run_id)
+    if run.status.is_over:
+        raise ConflictError(f"run {run_id} is {run.status} already", code="run_terminal")
+    engine.record(actor, "run.cancel", f"run:{run_id}")
+    engine.stores.runs.request_cancel(run_id)
+    if engine.worker is not None:
+        engine.worker.cancel(run_id)
+    elif engine.try_lock():
+        # Nobody works on it: its process died and no other has taken over yet.
+        try:
+            engine.stores.runs.set_status(run_id, RunStatus.CANCELLED)
+        finally:
+            engine.unlock()
+    return engine.stores.runs.get(run_id)
+
+
+def resume(engine: Engine, run_id: int, *, actor: User) -> Run:
+    """Go on with a run that ended early: only what has no stored answer is asked, only what lacks a verdict is judged.
+
+    Raises:
+        ConflictError: `run_not_resumable`.
+    """
+    actor.require(Permission.STEER_RUNS)
+    worker = engine.require_worker()
+    engine.stores.runs.get(run_id)
+    subject = engine.stores.runs.config(run_id).subject
+    if subject.provider_id is not None:
+        try:
+            engine.stores.providers.get(subject.provider_id)
+        except NotFoundError as error:
+            raise ConflictError(
+                f"run {run_id} cannot go on: its provider {subject.name!r} was deleted", code="run_not_resumable"
+            ) from error
+    if not engine.stores.runs.reopen(run_id):
+        status = engine.stores.runs.get(run_id).status
+        raise ConflictError(
+            f"run {run_id} is {status}; only cancelled, failed and interrupted runs can be resumed",
+            code="run_not_resumable",
+        )
+    engine.record(actor, "run.resume", f"run:{run_id}")
+    worker.submit(run_id)
+    return engine.stores.runs.get(run_id)
+
+
+def delete(engine: Engine, run_id: int, *, actor: User) -> None:
+    """Results, reviews and report go with it; the audit trail keeps that it was there.
+
+    Raises:
+        ConflictError: `run_not_terminal`.
+    """
+    actor.require(Permission.STEER_RUNS)
+    run = engine.stores.runs.get(run_id)
+    if not run.status.is_over:
+        raise ConflictError(f"run {run_id} is {run.status}; cancel it first", code="run_not_terminal")
+    engine.stores.runs.delete(run_id)
+    engine.record(actor, "run.delete", f"run:{run_id}", results=run.completed_count + run.error_count)
+
+
+def _idempotency(key: str | None, spec: RunSpec, actor: User) -> IdempotencyKey | None:
+    if key is None:
+        return None
+    if not key.strip() or len(key) > LONGEST_IDEMPOTENCY_KEY or not key.isascii() or not key.isprintable():
+        raise InputError(
+            f"Idempotency-Key must be 1 to {LONGEST_IDEMPOTENCY_KEY} printable ASCII characters",
+            code="bad_idempotency_key",
+            bad_request=True,
+        )
+    body = json.dumps(spec.model_dump(mode="json"), sort_keys=True)
+    return IdempotencyKey(user_id=actor.id, key=key, body_hash=hashlib.sha256(body.encode()).hexdigest())
+
+
+def _provider(engine: Engine, provider_id: int | None) -> Provider:
+    if provider_id is not None:
+        return engine.stores.providers.get(provider_id)
+    provider = engine.stores.providers.default()
+    if provider is None:
+        raise InputError("no provider was named and none is the default; choose one", code="no_default_provider")
+    return provider
+
+
+def _known(provider: Provider | None) -> Provider:
+    if provider is None:
+        raise InputError("neither a provider nor an endpoint was given", code="no_default_provider")
+    return provider
+
+
+def _endpoint(engine: Engine, provider: Provider, model: str | None) -> EndpointSettings:
+    return EndpointSettings(
+        provider_id=provider.id,
+        name=provider.name,
+        kind=provider.kind,
+        base_url=provider.base_url,
+        model=model or provider.default_model,
+        max_concurrency=provider.max_concurrency,
+        requests_per_minute=provider.requests_per_minute,
+        timeout_s=provider.timeout_seconds or engine.settings.request_timeout_seconds,
+        extra_headers=provider.extra_headers,
+        extra_body=provider.extra_body,
+    )
+
+
+def _judge(engine: Engine, spec: RunSpec, subject: EndpointSettings) -> tuple[EndpointSettings | None, tuple[str, ...]]:
+    """The judge model and what the report must say about it.
+
+    Order: the judge that was named, the default judge, for the demo provider its own judge; else none.
+    """
+    if not spec.auto_judge:
+        return None, ()
+    named = spec.judge_provider_id is not None or spec.judge_model is not None
+    default = engine.stores.providers.default_judge()
+    if spec.judge_provider_id is not None:
+        judge = _endpoint(engine, engine.stores.providers.get(spec.judge_provider_id), spec.judge_model)
+        if judge.kind == ProviderKind.DEMO and spec.judge_model is None:
+            judge = judge.model_copy(update={"model": DEMO_JUDGE_MODEL})
+    elif default is not None:
+        judge = _endpoint(engine, default, spec.judge_model)
+    elif subject.kind == ProviderKind.DEMO:
+        judge = subject.model_copy(update={"model": spec.judge_model or DEMO_JUDGE_MODEL})
+    elif spec.judge_model is not None:
+        judge = subject.model_copy(update={"model": spec.judge_model})
+    else:
+        return None, ()
+    if (judge.base_url, judge.kind, judge.model) != (subject.base_url, subject.kind, subject.model):
+        return judge, ()
+    return (judge, (SELF_JUDGED,)) if named else (None, (JUDGE_IS_SUBJECT,))
