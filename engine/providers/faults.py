@@ -71,7 +71,7 @@ def cleaned(text: str, limit: int = MESSAGE_LIMIT) -> str:
 def retry_after_s(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
     """What Retry-After asks for, in seconds; None when absent, unreadable or not in the future."""
     value = headers.get("retry-after", "").strip()
-    if not value:
+    if not value or not value.isascii() or "_" in value:  # float() reads other alphabets and 1_000 as well
         return None
     try:
         seconds = float(value)
@@ -161,8 +161,9 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 def _certificate_problem(error: BaseException) -> str:
     for cause in _chain(error):
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return cleaned(cause.verify_message or "verification failed", 200)
+        said = getattr(cause, "verify_message", "")  # aiohttp's error of this kind lacks what its parent class promises
+        if said:
+            return cleaned(said, 200)
     return "verification failed"
 
 

@@ -21,6 +21,7 @@ import asyncio
 import base64
 import contextlib
 import functools
+import io
 import json
 import re
 import ssl
@@ -368,6 +369,10 @@ class _Connection(asyncio.Protocol):
         self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
+        if data[:1] == b"\x16" and not self._buffer and not self._busy:  # a TLS hello at a plain port
+            self._transport.write(b"HTTP/1.1 400 X\r\nContent-Length: 0\r\n\r\n")
+            self._transport.close()
+            return
         self._buffer += data
         if not self._busy:
             self._next()
