@@ -11,6 +11,8 @@ from dashboard.components import untrusted
 from dashboard.i18n import _
 
 LOGO = Path(__file__).resolve().parent / "logo.svg"
+ICON = LOGO.with_name("icon.svg")
+"""A picture of ours: an icon by name would be fetched from a public network by the browser."""
 
 
 def page(name: str, title: str, icon: str, *, default: bool = False, hidden: bool = False) -> st.Page:
@@ -71,7 +73,7 @@ def draw_sidebar(person: session.User) -> None:
         session.draw_cookie_frame()
 
 
-st.set_page_config(page_title="Magistrate", page_icon=":material/balance:", layout="wide")
+st.set_page_config(page_title="Magistrate", page_icon=str(ICON), layout="wide")
 keep_language()
 signed_in = session.current()
 restricted = signed_in is not None and signed_in.user.must_change_password and session.engine().settings.is_production
@@ -100,11 +102,11 @@ else:
     st.logo(str(LOGO), size="large")
     draw_sidebar(signed_in.user)
     if signed_in.user.must_change_password:
-        st.warning(
-            _(
-                "The default password is unchanged: anybody who can reach this address can sign in. "
-                "Change it under Account."
-            ),
-            icon=":material/key:",
-        )
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.badge(
+                _("The default password is unchanged: anybody who can reach this address can sign in."),
+                icon=":material/key:",
+                color="orange",
+            )
+            st.page_link(account, label=_("Change it"), icon=":material/arrow_forward:")
     chosen.run()

@@ -14,7 +14,7 @@ class Look(NamedTuple):
     colour: str
     """For charts on a light ground."""
     on_dark: str
-    name: Colour
+    hue: Colour
     """The theme's colour of the same hue, for badges."""
     icon: str
 

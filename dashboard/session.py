@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
-from streamlit_authenticator import Authenticate
 
 from dashboard.i18n import _
 from engine.domain.accounts import User
@@ -164,21 +163,25 @@ class _NoCookie:
         return None
 
 
-class _Login(Authenticate):
-    """The login form of streamlit-authenticator over our accounts."""
+def _form() -> Any:
+    """The login form of streamlit-authenticator over our accounts.
 
-    def __init__(self) -> None:
-        self.attrs = {"login_sleep_time": 0}
-        self.path = None
-        self.secret_key = ""
-        self.authentication_controller = _OurAccounts()
-        self.cookie_controller = _NoCookie()
+    Imported here: the package registers its widgets on import, which outside a page run fills the log with warnings.
+    """
+    from streamlit_authenticator import Authenticate
+
+    form = Authenticate.__new__(Authenticate)  # its __init__ would draw its own cookie's component
+    form.attrs = {"login_sleep_time": 0}
+    form.path = None
+    form.authentication_controller = _OurAccounts()
+    form.cookie_controller = _NoCookie()
+    return form
 
 
 def draw_login() -> None:
     """The login form; reruns the page signed in, or says what is wrong with the form still filled."""
     st.session_state.pop(SIGN_IN_ERROR, None)
-    _Login().login(
+    _form().login(
         fields={
             "Form name": _("Sign in"),
             "Username": _("User name"),

@@ -12,7 +12,7 @@ from engine.domain.accounts import Role
 from engine.domain.base import utc_now
 from engine.domain.cases import Mode, Severity
 from engine.domain.clauses import BY_ID
-from engine.domain.runs import ExecutionStatus, RunStatus, WaitingReason
+from engine.domain.runs import ExecutionStatus, RunStatus, Waiting, WaitingReason
 from engine.domain.verdicts import JudgeKind, QueueReason, ReviewVerdict
 
 
@@ -73,12 +73,13 @@ def queue_reason(value: QueueReason) -> str:
     }[value]
 
 
-def waiting(reason: WaitingReason) -> str:
+def waiting(state: Waiting) -> str:
+    """Why nothing moves."""
     return {
         WaitingReason.RATE_LIMITED: _("The provider limits the rate. Requests wait; nothing is lost."),
         WaitingReason.PROVIDER_DOWN: _("The provider does not answer. Requests wait; nothing is lost."),
         WaitingReason.KEY_REFUSED: _("The provider refuses the key."),
-    }[reason]
+    }[state.reason]
 
 
 def review_verdict(value: ReviewVerdict) -> str:

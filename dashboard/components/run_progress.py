@@ -66,7 +66,7 @@ def draw_waiting(run: Run) -> None:
         if run.waiting.until is not None
         else ""
     )
-    st.warning(f"{words.waiting(run.waiting.reason)}{until}", icon=":material/hourglass_top:")
+    st.warning(f"{words.waiting(run.waiting)}{until}", icon=":material/hourglass_top:")
     untrusted.say(run.waiting.message)
 
 

@@ -41,7 +41,7 @@ def word(verdict: Verdict | None) -> str:
 def draw(verdict: Verdict | None, *, note: str = "") -> None:
     """One verdict; `note` is our own words behind it."""
     look = LOOKS[verdict]
-    st.badge(f"{word(verdict)} {note}".strip(), icon=look.icon, color=look.name)
+    st.badge(f"{word(verdict)} {note}".strip(), icon=look.icon, color=look.hue)
 
 
 def counts(run: Run, *, skipped: dict[str, int] | None = None) -> None:
@@ -59,14 +59,14 @@ def counts(run: Run, *, skipped: dict[str, int] | None = None) -> None:
             if number or verdict is not None:
                 draw(verdict, note=words.count(number))
         st.badge(
-            _("error {n}").format(n=words.count(run.error_count)), icon=palette.ERROR.icon, color=palette.ERROR.name
+            _("error {n}").format(n=words.count(run.error_count)), icon=palette.ERROR.icon, color=palette.ERROR.hue
         )
         if run.skipped_count:
             why = " · ".join(f"{untrusted.label(reason)} {words.count(n)}" for reason, n in (skipped or {}).items())
             st.badge(
                 _("skipped {n}").format(n=words.count(run.skipped_count)),
                 icon=palette.SKIPPED.icon,
-                color=palette.SKIPPED.name,
+                color=palette.SKIPPED.hue,
                 help=why or None,
             )
 

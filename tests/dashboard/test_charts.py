@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from dashboard import charts, palette
+from dashboard.components import clause_chart
+from engine.domain.clauses import CLAUSES
+from engine.domain.runs import ClauseRow
+
+
+def row(clause: str, *, passed: int = 0, fail: int = 0, pending: int = 0, planned: int = 9) -> ClauseRow:
+    judged = passed + fail
+    return ClauseRow(
+        clause=clause,
+        title=clause,
+        planned=planned,
+        executed=judged + pending,
+        passed=passed,
+        fail=fail,
+        pending=pending,
+        errors=1,
+        skipped=1,
+        pass_rate=passed / judged if judged else None,
+        ci_low=0.4 if judged else None,
+        ci_high=0.9 if judged else None,
+    )
+
+
+ROWS = [
+    row(CLAUSES[0].id, passed=5, fail=1, pending=2),
+    row(CLAUSES[1].id),
+    *(row(c.id, passed=3) for c in CLAUSES[2:]),
+]
+
+
+def layers(spec: dict) -> list[dict]:
+    return spec["layer"]
+
+
+def rates(*, dark: bool = False) -> dict:
+    return charts.pass_rate_by_clause(clause_chart.rates_frame(ROWS), threshold=0.9, dark=dark).to_dict()
+
+
+def test_all_31_clauses_have_a_row_and_a_label() -> None:
+    frame = clause_chart.rates_frame(ROWS)
+    assert len(frame) == 31
+    axis = layers(rates())[1]["encoding"]["y"]["axis"]
+    assert axis["labelOverlap"] is False
+
+
+def test_counts_stand_beside_every_rate_and_nothing_is_of_nothing() -> None:
+    notes = list(clause_chart.rates_frame(ROWS)["note"])
+    assert notes[0] == "5/6 · 2 open"
+    assert notes[1] == "n/a (0 of 0)"
+    assert notes[2] == "3/3"
+
+
+def test_below_the_threshold_the_point_is_a_diamond_in_the_fail_colour() -> None:
+    point = next(layer for layer in layers(rates()) if layer["mark"]["type"] == "point")
+    assert point["encoding"]["shape"]["condition"]["value"] == "diamond"
+    assert point["encoding"]["color"]["condition"]["value"] == palette.FAIL.colour
+    frame = clause_chart.rates_frame(ROWS)
+    assert frame["rate"].iloc[0] < 0.9
+    assert pd.isna(frame["rate"].iloc[1])
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_text_takes_the_colour_of_the_ground_it_stands_on(dark: bool) -> None:
+    ink = palette.ink(dark=dark)
+    spec = rates(dark=dark)
+    note = next(layer for layer in layers(spec) if layer["mark"]["type"] == "text")
+    assert note["encoding"]["color"]["value"] == ink.text
+    assert layers(spec)[1]["encoding"]["y"]["axis"]["labelColor"] == ink.text
+
+
+def test_the_bars_of_a_clause_add_up_to_what_was_planned() -> None:
+    frame = clause_chart.progress_frame(ROWS)
+    first = frame[frame["order"].notna()].groupby("label", sort=False)["n"].sum()
+    assert first.iloc[1] == 9
+    assert set(frame["state"]) == set(charts.STATES)
+    spec = charts.progress_by_clause(frame, dark=False).to_dict()
+    assert spec["encoding"]["color"]["scale"]["range"][0] == palette.PASS.colour
+
+
+def test_open_answers_say_how_far_the_rate_can_move() -> None:
+    assert clause_chart.span(ROWS[0]) == "62 – 88 %"
