@@ -6,6 +6,9 @@ import re
 from pathlib import Path
 
 from docs_reader import Document
+from typer.main import get_command
+
+from engine import bank, cli
 
 
 def test_the_twins_have_the_same_headings_in_number_and_level(readme: Document, chinese_readme: Document) -> None:
@@ -50,3 +53,39 @@ def test_every_make_target_the_documents_name_exists(documents: list[Document], 
     }
     assert named - targets == set()
     assert {"run", "test", "lint"} <= named
+
+
+def test_the_documents_name_every_command_of_the_command_line_and_no_other(
+    readme: Document, operations: Document
+) -> None:
+    commands = set(get_command(cli.app).commands)  # type: ignore[attr-defined]
+    in_readme = re.findall(r"^\| `([a-z-]+)[^`]*` \|", readme.prose, re.MULTILINE)
+    in_operations = re.findall(r"^\| `magistrate ([a-z-]+)[^`]*` \|", operations.prose, re.MULTILINE)
+    assert set(in_readme) == commands
+    assert set(in_operations) == commands
+
+
+def test_every_option_the_documents_give_to_a_command_exists(documents: list[Document]) -> None:
+    commands = get_command(cli.app).commands  # type: ignore[attr-defined]
+    unknown = []
+    for document in documents:
+        for _language, content in document.blocks:
+            for name, rest in re.findall(r"\bmagistrate ([a-z-]+)(.*)", content):
+                known = {option for parameter in commands[name].params for option in parameter.opts}
+                unknown += [
+                    f"{document.path.name}: magistrate {name} {option}"
+                    for option in re.findall(r"(?<!\S)--?[a-z][a-z-]*", rest)
+                    if option not in known
+                ]
+    assert unknown == []
+
+
+def test_the_exit_codes_in_the_operations_manual_are_those_of_the_command_line(operations: Document) -> None:
+    described = {int(code) for code in re.findall(r"^\| (\d+) \| .{4,} \|$", operations.prose, re.MULTILINE)}
+    assert described == {cli.DONE, cli.WRONG_USE, cli.NOT_DONE, cli.INTERRUPTED}
+
+
+def test_the_profiles_the_readme_names_are_those_of_the_bundled_bank(readme: Document, root: Path) -> None:
+    profiles = bank.load(root / "data" / "dataset.json").profiles
+    assert set(profiles) <= set(readme.code_words)
+    assert re.findall(r"--profile ([a-z]+)", "".join(content for _, content in readme.blocks))[0] in profiles
