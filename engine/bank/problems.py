@@ -71,6 +71,8 @@ def one_of(words: Iterable[str], *, instead_of: str) -> str:
 def _key(detail: ErrorDetails, model: type[BaseModel]) -> str:
     if detail["loc"]:
         return path_of(detail["loc"])
+    if detail["type"] != "value_error":
+        return ""
     # A rule over the whole question: the fields its message speaks of, else the mode, which all such rules are about.
     named = [name for name in model.model_fields if name in detail["msg"].replace(",", " ").replace(";", " ").split()]
     return ", ".join(named) or ("mode" if "mode" in model.model_fields else "")
