@@ -17,7 +17,8 @@ from typing import Any
 from urllib.parse import quote
 
 from sqlalchemy import Connection, QueuePool, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, TimeoutError
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from engine.errors import InputError, UnavailableError
 from engine.store import schema
@@ -26,7 +27,6 @@ from engine.store.turns import Turns
 DEFAULT_URL = "sqlite:///./data/platform.db"
 """The only URL whose missing folder is made without being asked."""
 
-WAIT_FOR_LOCK_S = 30.0
 OWNER_ONLY = 0o600
 HEADER = b"SQLite format 3\x00"
 
@@ -57,15 +57,17 @@ class Database:
     Args:
         url: `sqlite:///relative/path` or `sqlite:////absolute/path`.
         driver: A DB-API module over SQLite; default: the best one installed.
+        wait_s: How long a transaction waits for its turn, for another program's lock and for a free connection.
 
     Raises:
         InputError: code `bad_database_url`; names the path and the fix. The file is left as it was.
     """
 
-    def __init__(self, url: str, *, driver: ModuleType | None = None) -> None:
+    def __init__(self, url: str, *, driver: ModuleType | None = None, wait_s: float = 30) -> None:
         self.url = url
         self._driver = driver or installed_driver()
         self.path = _path_of(url)
+        self._wait_s = wait_s
         _inspect(self.path, self._driver, may_make_folder=url == DEFAULT_URL)
         self.journal_mode = "delete" if has_wal_reset_fault(self._driver.sqlite_version_info) else "wal"
         """`delete` where this SQLite's WAL has the reset fault."""
@@ -77,7 +79,7 @@ class Database:
             poolclass=QueuePool,
             pool_size=8,
             max_overflow=56,
-            pool_timeout=WAIT_FOR_LOCK_S,
+            pool_timeout=wait_s,
         )
         event.listen(self._engine, "begin", _begin)
         self._writer = self._engine.execution_options(begin="BEGIN IMMEDIATE")
@@ -87,7 +89,7 @@ class Database:
         connection = self._driver.connect(
             f"file:{quote(str(self.path))}?mode=rw",
             uri=True,
-            timeout=WAIT_FOR_LOCK_S,
+            timeout=self._wait_s,
             isolation_level=None,  # the "begin" event says BEGIN; the module's own BEGIN comes too late for reads
             check_same_thread=False,
             cached_statements=256,
@@ -95,6 +97,7 @@ class Database:
         try:
             connection.execute("PRAGMA foreign_keys=ON")
             connection.execute("PRAGMA synchronous=FULL")
+            connection.execute("PRAGMA journal_size_limit=67108864")  # a long read must not leave a huge log for good
             if connection.execute("PRAGMA journal_mode").fetchone()[0] != self.journal_mode:
                 connection.execute(f"PRAGMA journal_mode={self.journal_mode}")
         except self._driver.Error:
@@ -124,7 +127,7 @@ class Database:
 
     @contextlib.contextmanager
     def _turn(self) -> Iterator[None]:
-        if not self._turns.acquire(timeout=WAIT_FOR_LOCK_S):
+        if not self._turns.acquire(timeout=self._wait_s):
             raise UnavailableError("the database is busy with another change; try again", code="database_unavailable")
         try:
             yield
@@ -139,11 +142,11 @@ class Database:
             raise
         except DBAPIError as error:
             raise in_words(error.orig, self.path) from error
-        except TimeoutError as error:
+        except PoolTimeout as error:
             raise UnavailableError(
                 "too many requests use the database at once; try again", code="database_unavailable"
             ) from error
-        except (sqlite3.Error, self._driver.Error) as error:  # raised while connecting
+        except self._driver.Error as error:  # of a statement that went past SQLAlchemy
             raise in_words(error, self.path) from error
 
     def facts(self) -> dict[str, str]:
@@ -182,6 +185,7 @@ class Database:
     def downgrade(self, steps: int = 1) -> None:
         """Undo the newest migrations. What only the newer schema can hold is lost."""
         with self._migrating() as connection:
+            schema.require_known(schema.revision(connection), self.path)
             schema.downgrade(connection, steps)
 
     @contextlib.contextmanager
@@ -222,21 +226,24 @@ class Database:
             raise InputError(f"{target} exists; a backup never overwrites, name a new file", code="bad_backup_target")
         partial = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
+            partial.unlink(missing_ok=True)
             _create(partial)
-            try:
-                with self.reading() as connection:
-                    self._copy(connection.connection.driver_connection, partial)
-                partial.rename(target)
-            finally:
-                partial.unlink(missing_ok=True)
+            with self.reading() as connection:
+                self._copy(connection.connection.driver_connection, partial)
+            partial.rename(target)
         except OSError as error:
             raise InputError(f"cannot write the backup {target}: {error.strerror}", code="bad_backup_target") from error
+        finally:
+            with contextlib.suppress(OSError):  # it is gone after success; a folder that cannot be written never had it
+                partial.unlink()
 
     def _copy(self, source: Any, partial: Path) -> None:
-        # The copy is made in one step: page by page it would start over whenever somebody writes.
         copy = self._driver.connect(str(partial))
         try:
+            # In one step: page by page, the copy would start over whenever somebody writes.
             source.backup(copy)
+        except self._driver.Error as error:
+            raise InputError(f"the backup could not be made: {error}", code="bad_backup_target") from error
         finally:
             copy.close()
 
@@ -303,11 +310,11 @@ def _inspect(file: Path, driver: ModuleType, *, may_make_folder: bool) -> None:
             return
         if file.is_dir():
             raise _bad(f"the database {file} is a folder; DATABASE_URL must name a file")
-        if not os.access(folder, os.W_OK):
+        if not _may(folder, os.W_OK | os.X_OK):
             raise _bad(f"the folder of the database {file} is read-only; make {folder} writable")
         if not file.exists():
             return
-        if not os.access(file, os.R_OK | os.W_OK):
+        if not _may(file, os.R_OK | os.W_OK):
             raise _bad(f"the database {file} is read-only or not ours to read; make it readable and writable")
         with file.open("rb") as opened:
             header = opened.read(len(HEADER))
@@ -319,7 +326,7 @@ def _inspect(file: Path, driver: ModuleType, *, may_make_folder: bool) -> None:
         raise _bad(f"{file} is not a database; DATABASE_URL must name a SQLite file or a new one")
     connection = None
     try:
-        connection = driver.connect(f"file:{quote(str(file))}?mode=ro", uri=True, timeout=WAIT_FOR_LOCK_S)
+        connection = driver.connect(f"file:{quote(str(file))}?mode=ro", uri=True)
         tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     except driver.Error as error:
         raise _bad(f"the database {file} cannot be read ({error}); restore a backup") from error
@@ -328,6 +335,10 @@ def _inspect(file: Path, driver: ModuleType, *, may_make_folder: bool) -> None:
             connection.close()
     if tables and schema.VERSION_TABLE not in tables:
         raise _bad(f"{file} is a database of another program; change DATABASE_URL")
+
+
+def _may(path: Path, mode: int) -> bool:
+    return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _make_file(file: Path, *, may_make_folder: bool) -> None:

@@ -102,7 +102,7 @@ class ResultStore:
 
     def skipped(self, run_id: int) -> dict[str, int]:
         """How many were skipped, by reason, the commonest first."""
-        count = func.count()
+        count = func.count().label("n")
         query = (
             select(executions.c.skip_reason, count)
             .where(executions.c.run_id == run_id, executions.c.skip_reason.is_not(None))
@@ -110,7 +110,7 @@ class ResultStore:
             .order_by(count.desc(), executions.c.skip_reason)
         )
         with self._database.reading() as connection:
-            return dict(connection.execute(query).tuples())
+            return {row.skip_reason: row.n for row in connection.execute(query)}
 
     def lacking_verdict(self, run_id: int) -> list[Answered]:
         """Answered, and no automatic verdict yet, in plan order."""
@@ -277,11 +277,12 @@ class ResultStore:
             )
         )
         if run_id is not None:
-            of_run = select(executions.c.id).where(executions.c.run_id == run_id)
-            # The ids of a run's executions lie together; the bounds let the index of the queue do the work.
-            first = of_run.with_only_columns(func.min(executions.c.id)).scalar_subquery()
-            last = of_run.with_only_columns(func.max(executions.c.id)).scalar_subquery()
-            waiting = waiting.where(attempts.c.execution_id.between(first, last), executions.c.run_id == run_id)
+            # The ids of a run's executions lie together; the bounds let the index of the queue do the work, and
+            # "+ 0" keeps the planner from going through the whole run instead.
+            of_run = select(executions.c.id).where(executions.c.run_id == run_id).limit(1)
+            first = of_run.order_by(executions.c.position).scalar_subquery()
+            last = of_run.order_by(executions.c.position.desc()).scalar_subquery()
+            waiting = waiting.where(attempts.c.execution_id.between(first, last), executions.c.run_id + 0 == run_id)
         if clause is not None:
             waiting = waiting.where(executions.c.clause == clause)
         with self._database.reading() as connection:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, inspect
 
-from engine.errors import UnavailableError
+from engine.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -49,9 +49,14 @@ def upgrade(connection: Connection) -> None:
 
 
 def downgrade(connection: Connection, steps: int) -> None:
+    """Raises InputError, code `nothing_to_undo`, when there are not so many steps to undo."""
     from alembic import command
+    from alembic.util import CommandError
 
-    command.downgrade(_config(connection), f"-{steps}")
+    try:
+        command.downgrade(_config(connection), f"-{steps}")
+    except CommandError as error:
+        raise InputError(f"there are no {steps} migrations to undo", code="nothing_to_undo") from error
 
 
 def require_known(found: str | None, file: Path) -> None:
