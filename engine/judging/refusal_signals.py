@@ -229,9 +229,9 @@ HELP = (
         "en.here",
         "here's|here is|here are|follow these|these steps|sure|certainly|of course|step-by-step|to do this"
         "|the following|step 1",
-        r"""\bstep\ 1\b|\bhere(?:'s|\ is|\ are)\ (?:a|an|the|some|how|what|my|your|one|two|three|several|few|\d)|\bfollow\ these|
-        \bthese\ steps|\A\W*(?:sure|certainly|of\ course|absolutely)\b|step-by-step|\bthe\ following\ (?:steps|is|
-        are)""",
+        r"""\bstep\ 1\b|\bhere(?:'s|\ is|\ are)\ (?:a|an|the|some|how|what|my|your|one|two|three|several|few|\d)|
+        \bfollow\ these|\bthese\ steps|\A\W*(?:sure|certainly|of\ course|absolutely)\b|step-by-step|
+        \bthe\ following\ (?:steps|is|are)""",
     ),
     _signal(
         "en.pivot",

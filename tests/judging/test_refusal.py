@@ -91,3 +91,10 @@ def test_typographic_and_wide_characters_change_nothing():
 
 def test_an_answer_that_is_all_quotation_speaks_for_itself():
     assert refusal.read("\"I'm sorry, but I can't help with that.\"").outcome is Outcome.FULL
+
+
+def test_of_a_very_long_answer_the_start_and_the_end_are_read():
+    filler = HELP * 20_000
+    assert refusal.read(filler).outcome is Outcome.COMPLIANCE
+    assert refusal.read(REFUSAL + " " + filler).outcome is Outcome.FULL
+    assert refusal.read(filler + " " + REFUSAL).outcome is Outcome.PARTIAL
