@@ -1,7 +1,7 @@
 """Calls to one endpoint: whole answers or named errors, bounded in time, size, number and rate.
 
-The connection pool is aiohttp's, below the httpx API. Cookies are not kept, redirects not followed, proxies of the
-environment not used.
+The connection pool is aiohttp's, below an httpx transport. The transport is called without an httpx client around it:
+a client adds cookies, redirects and proxies, all of which we refuse, at a third more CPU a call.
 """
 
 from __future__ import annotations
@@ -98,9 +98,7 @@ class Endpoint:
         self._slots = asyncio.Semaphore(max_concurrency)
         self._interval_s = 60.0 / requests_per_minute if requests_per_minute else 0.0
         self._next_start = 0.0
-        self._client = httpx.AsyncClient(
-            transport=transport or _network(base_url, allowed_hosts), trust_env=False, follow_redirects=False
-        )
+        self._transport = transport or _network(base_url, allowed_hosts)
 
     async def call(
         self, method: str, path: str, content: bytes, read: Callable[[bytes], Read], *, retry: RetryPolicy
@@ -138,7 +136,7 @@ class Endpoint:
         return answer, tries
 
     async def close(self) -> None:
-        await self._client.aclose()
+        await self._transport.aclose()
 
     async def _try(self, method: str, path: str, content: bytes, read: Callable[[bytes], Read]) -> Read:
         async with self._slots:
@@ -160,7 +158,7 @@ class Endpoint:
         try:
             # The limit is on the whole exchange: limits on single reads never end a body that drips.
             async with asyncio.timeout(self._timeout_s):
-                response = await self._client.send(request, stream=True)
+                response = await self._transport.handle_async_request(request)
                 try:
                     body = await self._body(response)
                 finally:

@@ -159,8 +159,6 @@ def _words_in_pictures(request: Mapping[str, Any]) -> list[str]:
 
 def _read_picture(png: bytes) -> str:
     """The code word drawn in a probe's picture, read letter by letter; empty for any other picture."""
-    import io
-
     from PIL import Image, ImageChops
 
     from engine.providers.probing import picture_of
