@@ -1,0 +1,79 @@
+"""Start, follow, steer and remove runs."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from engine.api.bodies import StrictRoute
+from engine.api.dependencies import LARGEST_ID, EngineDep, IdempotencyKey, Limit, Offset, RunId, UserDep
+from engine.api.problems import documented
+from engine.domain.base import Model, Page
+from engine.domain.runs import Run, RunSpec, RunStatus
+from engine.services import runs
+
+router = APIRouter(route_class=StrictRoute, prefix="/runs", tags=["runs"], responses=documented(401, 403))
+
+
+class RunRequest(RunSpec):
+    """A run as asked for; numbers within what the store can hold."""
+
+    provider_id: int | None = Field(default=None, ge=0, le=LARGEST_ID)
+    judge_provider_id: int | None = Field(default=None, ge=0, le=LARGEST_ID)
+    seed: int | None = Field(default=None, ge=-LARGEST_ID, le=LARGEST_ID)
+
+
+class Cancellation(Model):
+    """The one change that a run allows."""
+
+    status: Literal["cancelled"]
+
+
+@router.post("", summary="Start a run", status_code=202, responses=documented(400, 404, 409, 413, 422))
+def start(body: RunRequest, engine: EngineDep, user: UserDep, idempotency_key: IdempotencyKey = None) -> Run:
+    """Returns at once; the engine does the rest.
+
+    Send an `Idempotency-Key` to be able to retry: the same key and body answer with the same run, the same key and
+    another body with `422 idempotency_key_conflict`.
+    """
+    return runs.start(engine, RunSpec(**body.model_dump()), actor=user, idempotency_key=idempotency_key)
+
+
+@router.get("", summary="List runs, newest first")
+def page(
+    engine: EngineDep,
+    user: UserDep,
+    status: RunStatus | None = None,
+    profile: str | None = Query(default=None, max_length=200),
+    provider_id: int | None = Query(default=None, ge=0, le=LARGEST_ID),
+    limit: Limit = 50,
+    offset: Offset = 0,
+) -> Page[Run]:
+    return runs.page(
+        engine, actor=user, status=status, profile=profile, provider_id=provider_id, limit=limit, offset=offset
+    )
+
+
+@router.get("/{run_id}", summary="One run, live", responses=documented(404))
+def get(run_id: RunId, engine: EngineDep, user: UserDep) -> Run:
+    return runs.get(engine, run_id, actor=user)
+
+
+@router.post("/{run_id}/resume", summary="Go on where it stopped", status_code=202, responses=documented(404, 409))
+def resume(run_id: RunId, engine: EngineDep, user: UserDep) -> Run:
+    """Executes what has no stored answer and judges what lacks a verdict; no stored answer is bought twice."""
+    return runs.resume(engine, run_id, actor=user)
+
+
+@router.patch("/{run_id}", summary="Cancel a run", responses=documented(404, 409, 413))
+def cancel(run_id: RunId, body: Cancellation, engine: EngineDep, user: UserDep) -> Run:
+    """The body is exactly `{"status": "cancelled"}`; nothing else of a run can be changed."""
+    return runs.cancel(engine, run_id, actor=user)
+
+
+@router.delete("/{run_id}", summary="Remove a run that is over", status_code=204, responses=documented(404, 409))
+def delete(run_id: RunId, engine: EngineDep, user: UserDep) -> None:
+    """Its results and reviews go with it; the audit trail stays."""
+    runs.delete(engine, run_id, actor=user)
