@@ -11,6 +11,9 @@ from dashboard.i18n import _
 ROW = 21
 """Height of one clause, in pixels; every label gets its line."""
 
+THIN_ROW = 17
+"""The same while a run goes on, when all 31 should be seen at once."""
+
 STATES = ("pass", "fail", "open", "error", "skipped", "left")
 
 
@@ -35,9 +38,9 @@ def pass_rate_by_clause(rows: pd.DataFrame, *, threshold: float, dark: bool) -> 
     ]
     y = alt.Y(
         "label:N",
-        sort=None,
+        sort=list(rows["label"]),
         title=None,
-        axis=alt.Axis(labelOverlap=False, labelLimit=260, ticks=False, domain=False, labelColor=ink.text, offset=4),
+        axis=_clauses(ink),
     )
     x = alt.X(
         "rate:Q",
@@ -73,11 +76,21 @@ def pass_rate_by_clause(rows: pd.DataFrame, *, threshold: float, dark: bool) -> 
         text="note:N",
         color=alt.condition(alt.datum.empty, alt.value(ink.muted), alt.value(ink.text)),
     )
-    return (
-        alt.layer(wanted, line, point, note)
-        .properties(height=alt.Step(ROW))
-        .configure_view(strokeWidth=0)
-        .configure_axisY(labelFontSize=12)
+    return alt.layer(wanted, line, point, note).properties(height=ROW * len(rows)).configure_view(strokeWidth=0)
+
+
+def _clauses(ink: palette.Ink) -> alt.Axis:
+    """The clauses down the left side, every one of them labelled on its own line."""
+    return alt.Axis(
+        labelOverlap=False,
+        labelFlush=False,
+        labelBound=False,
+        labelLimit=260,
+        labelFontSize=12,
+        labelPadding=8,
+        ticks=False,
+        domain=False,
+        labelColor=ink.text,
     )
 
 
@@ -110,9 +123,9 @@ def progress_by_clause(rows: pd.DataFrame, *, dark: bool) -> alt.Chart:
         .encode(
             y=alt.Y(
                 "label:N",
-                sort=None,
+                sort=list(dict.fromkeys(rows["label"])),
                 title=None,
-                axis=alt.Axis(labelOverlap=False, labelLimit=260, ticks=False, domain=False, labelColor=ink.text),
+                axis=_clauses(ink),
             ),
             x=alt.X(
                 "n:Q",
@@ -127,7 +140,7 @@ def progress_by_clause(rows: pd.DataFrame, *, dark: bool) -> alt.Chart:
                 "name:N",
                 title=None,
                 scale=alt.Scale(domain=[names[s] for s in STATES], range=[colours[s] for s in STATES]),
-                legend=alt.Legend(orient="top", labelColor=ink.text, symbolType="square"),
+                legend=alt.Legend(orient="top", labelColor=ink.text, symbolType="square", offset=6, padding=0),
             ),
             tooltip=[
                 alt.Tooltip("title:N", title=_("clause")),
@@ -136,6 +149,6 @@ def progress_by_clause(rows: pd.DataFrame, *, dark: bool) -> alt.Chart:
                 alt.Tooltip("planned:Q", title=_("planned"), format=","),
             ],
         )
-        .properties(height=alt.Step(17))
+        .properties(height=THIN_ROW * rows["label"].nunique())
         .configure_view(strokeWidth=0)
     )

@@ -77,12 +77,21 @@ def page(name: str) -> Path:
     return PAGES / f"{name}.py"
 
 
+def cookie() -> str | None:
+    """What the browser sent when it opened this page; a cookie set later shows only after a reload."""
+    return st.context.cookies.get(COOKIE)
+
+
+def client() -> str:
+    """Where the browser is, for the throttle of wrong passwords; Streamlit gives no address for the machine itself."""
+    return st.context.ip_address or "127.0.0.1"
+
+
 def current() -> accounts.DashboardSession | None:
     """The live session of this browser, looked up anew on every page run, or None."""
     held: accounts.DashboardSession | None = st.session_state.get(SIGNED_IN)
     if held is not None and time.monotonic() - st.session_state.get(CHECKED_AT, 0) < RECHECK_S:
         return held
-    cookie = st.context.cookies.get(COOKIE)
     if held is not None:
         found = accounts.by_session(engine(), held.session_id)
         if found is None:
@@ -90,7 +99,8 @@ def current() -> accounts.DashboardSession | None:
             st.session_state[ENDED] = True
             return None
     else:
-        found = accounts.by_cookie(engine(), cookie) if cookie else None
+        value = cookie()
+        found = accounts.by_cookie(engine(), value) if value else None
     if found is not None:
         st.session_state[SIGNED_IN] = found
         st.session_state[CHECKED_AT] = time.monotonic()
@@ -136,7 +146,7 @@ class _OurAccounts:
             st.session_state[SIGN_IN_ERROR] = _("Enter the user name and the password.")
             return None
         try:
-            opened = accounts.open_session(engine(), username, password, client=st.context.ip_address or "127.0.0.1")
+            opened = accounts.open_session(engine(), username, password, client=client())
         except TooManyAttempts as error:
             wait = max(1, round(error.retry_after_s))
             st.session_state[SIGN_IN_ERROR] = _("Too many attempts. Try again in {n} s.").format(n=wait)

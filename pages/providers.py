@@ -15,7 +15,7 @@ engine, user = session.engine(), session.user()
 known = providers.page(engine, actor=user)
 
 # act
-title, action = st.columns([5, 1.4], vertical_alignment="center")
+title, action = st.columns([5, 1.4], vertical_alignment="bottom")
 title.title(_("Providers"), anchor=False)
 if user.may(Permission.MANAGE_PROVIDERS) and action.button(
     _("Add a provider"), key="providers.add", icon=":material/add:", type="primary", width="stretch"

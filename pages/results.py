@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard import session
-from dashboard.components import download, errors, filters, pager, result_detail, result_table
+from dashboard.components import download, errors, filters, pager, result_detail, result_table, verdict
 from dashboard.i18n import _
 from engine.services import results, runs
 
@@ -22,8 +22,9 @@ if wanted is not None and all(run.id != wanted for run in listed):
 filters.take_address(listed)
 
 # draw
-title, choice, file = st.columns([2, 3, 1.6], vertical_alignment="center")
-title.title(_("Results"), anchor=False)
+title, choice, file = st.columns([2, 3, 1.6], vertical_alignment="bottom")
+head = title.container(horizontal=True, vertical_alignment="center", gap="small")
+head.title(_("Results"), anchor=False, width="content")
 if not listed:
     st.info(_("Nothing has run yet."), icon=":material/info:")
     st.page_link(session.page("runs"), label=_("Start a run"), icon=":material/play_circle:")
@@ -31,6 +32,9 @@ if not listed:
 with choice:
     filters.draw_run(listed)
 run = next(each for each in listed if each.id == st.session_state[filters.KEY("run")])
+with head:
+    if run.simulated:
+        verdict.simulated()
 with file:
     download.draw(run)
 filters.draw(results.facets(engine, run.id, filters.where(), actor=user))
@@ -38,8 +42,6 @@ number = pager.current(filters.KEY("page"))
 page = results.page(engine, run.id, filters.where(), actor=user, limit=SIZE, offset=(number - 1) * SIZE)
 rows, detail = st.columns([2, 3], gap="medium")
 with rows:
-    if run.simulated:
-        filters.draw_simulated()
     if page.items:
         st.session_state[filters.KEY("id")] = result_table.draw(
             page.items, selected=st.session_state.get(filters.KEY("id")), key=filters.table_key(run.id, number)
@@ -49,8 +51,6 @@ with detail, errors.shown():
     selected = st.session_state.get(filters.KEY("id"))
     if not page.total:
         st.info(_("No result matches these filters."), icon=":material/filter_alt_off:")
-    elif selected is None:
-        st.info(_("Select a row to see what was sent, what came back and how it was judged."), icon=":material/info:")
-    else:
+    elif selected is not None:
         result_detail.draw(results.get(engine, run.id, selected, actor=user))
 filters.write_address()

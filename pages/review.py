@@ -15,7 +15,7 @@ engine, user = session.engine(), session.user()
 review_panel.empty_note_if_stored()
 
 # draw
-head, clause, undo = st.columns([4, 2, 3], vertical_alignment="center")
+head, clause, undo = st.columns([4, 2, 3], vertical_alignment="bottom")
 head.title(_("Review"), anchor=False)
 with clause:
     wanted = queue.draw_clause()

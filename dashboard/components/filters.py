@@ -95,11 +95,6 @@ def table_key(run_id: int, page: int) -> str:
     return "results.table." + ".".join("" if value is None else str(value) for value in asked)
 
 
-def draw_simulated() -> None:
-    """The mark on the results of a demo run."""
-    verdict.simulated()
-
-
 def draw_run(runs: Sequence[Run]) -> None:
     """Which run; select boxes draw plain text."""
     by_id = {run.id: run for run in runs}

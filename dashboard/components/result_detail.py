@@ -117,9 +117,10 @@ def planned(instance: Instance) -> tuple[Message, ...]:
 
 def draw_message(message: Message, run_id: int, *, key: str) -> None:
     who = {"system": _("system"), "user": _("user"), "assistant": _("model"), "tool": _("tool result")}[message.role]
-    st.caption(who)
-    if message.text or not (message.tool_calls or message.fixtures):
-        untrusted.draw(message.text, key=key)
+    with st.container(gap="xxsmall"):
+        st.caption(who)
+        if message.text or not (message.tool_calls or message.fixtures):
+            untrusted.draw(message.text, key=key)
     draw_calls(message.tool_calls, key=key)
     draw_fixtures(message.fixtures, run_id)
 
@@ -149,8 +150,9 @@ def draw_tools(instance: Instance) -> None:
 
 def draw_calls(calls: Sequence[ToolCall], *, key: str) -> None:
     for number, call in enumerate(calls):
-        st.caption(_("tool call"))
-        untrusted.draw(f"{call.name}({call.arguments})", key=f"{key}.call.{number}")
+        with st.container(gap="xxsmall"):
+            st.caption(_("tool call"))
+            untrusted.draw(f"{call.name}({call.arguments})", key=f"{key}.call.{number}")
 
 
 def draw_answered(result: ResultDetail) -> None:

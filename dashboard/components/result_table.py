@@ -21,20 +21,18 @@ def outcome(result: Result) -> str:
 
 
 def frame(results: Sequence[Result]) -> pd.DataFrame:
-    """One row a result: instance (str), clause (str), mode (str), outcome (list of one word), seconds (float)."""
+    """One row a result: clause (str), mode (str), outcome (list of one word)."""
     return pd.DataFrame(
         {
-            "instance": [result.instance_id for result in results],
             "clause": [words.clause(result.clause) for result in results],
             "mode": [words.mode(result.mode) for result in results],
             "outcome": [[outcome(result)] for result in results],
-            "seconds": [result.latency_ms / 1000 for result in results],
         }
     )
 
 
-def draw(results: Sequence[Result], *, selected: int | None, key: str) -> int | None:
-    """Draw the rows; returns the execution id of the selected one, None when none is."""
+def draw(results: Sequence[Result], *, selected: int | None, key: str) -> int:
+    """Draw the rows, one of them always selected; returns the execution id of that one."""
     position = next((i for i, result in enumerate(results) if result.execution_id == selected), None)
     outcomes = [*verdict.LOOKS.items()]
     dark = st.context.theme.type == "dark"
@@ -45,22 +43,20 @@ def draw(results: Sequence[Result], *, selected: int | None, key: str) -> int | 
         row_height=ROW_HEIGHT,
         key=f"{key}.{language()}",
         on_select="rerun",
-        selection_mode="single-row",
-        selection_default={"selection": {"rows": [] if position is None else [position]}},
-        column_order=("clause", "mode", "outcome", "seconds", "instance"),
+        selection_mode="single-row-required",
+        selection_default={"selection": {"rows": [position or 0]}},
+        column_order=("clause", "mode", "outcome"),
         column_config={
-            "clause": st.column_config.TextColumn(_("clause"), width=130),
-            "mode": st.column_config.TextColumn(_("mode"), width=92),
+            "clause": st.column_config.TextColumn(_("clause"), width=152),
+            "mode": st.column_config.TextColumn(_("mode"), width=108),
             "outcome": st.column_config.MultiselectColumn(
                 _("verdict"),
                 width=92,
                 options=[*(verdict.word(value) for value, _look in outcomes), _("error")],
                 color=[*(look.shade(dark=dark) for _value, look in outcomes), palette.ERROR.shade(dark=dark)],
             ),
-            "seconds": st.column_config.NumberColumn(_("s"), width=48, format="%.1f", help=_("answer time in seconds")),
-            "instance": st.column_config.TextColumn(_("instance"), width=170),
         },
         alt=_("Results"),
     )
     rows = event["selection"]["rows"]
-    return results[rows[0]].execution_id if rows and rows[0] < len(results) else None
+    return results[rows[0] if rows and rows[0] < len(results) else 0].execution_id

@@ -33,7 +33,7 @@ def provider_name(provider: Provider) -> str:
 
 def modes(info: ProfileInfo) -> str:
     """Such as `single turn 31 · tools 9`."""
-    return " · ".join(f"{words.mode(Mode(mode))} {words.count(n)}" for mode, n in info.modes.items())
+    return " · ".join(f"{words.mode(mode)} {words.count(n)}" for mode in Mode if (n := info.modes.get(mode)))
 
 
 def idempotency_key() -> str:

@@ -48,11 +48,13 @@ def draw_figures(run: Run, totals: Totals) -> None:
 
 def figure(name: str, rate: Rate, hint: str | None = None) -> None:
     """A rate with its counts and interval under it."""
-    st.metric(name, words.rate(rate.count, rate.judged), help=hint)
     bounds = words.interval(rate.ci_low, rate.ci_high)
-    st.caption(words.of(rate.count, rate.judged) + (f" · {bounds}" if bounds else ""))
+    with st.container(gap=None):
+        st.metric(name, words.rate(rate.count, rate.judged), help=hint)
+        st.caption(words.of(rate.count, rate.judged) + (f" · {bounds}" if bounds else ""))
 
 
 def number(name: str, n: int, of: str) -> None:
-    st.metric(name, words.count(n))
-    st.caption(of)
+    with st.container(gap=None):
+        st.metric(name, words.count(n))
+        st.caption(of)

@@ -61,11 +61,11 @@ def draw(runs: Sequence[Run], *, selected: int | None, key: str, brief: bool = F
         on_select="rerun",
         selection_mode="single-row",
         selection_default={"selection": {"rows": [] if position is None else [position]}},
-        column_order=("run", "model", "rate", "counts", "state") if brief else columns,
+        column_order=("run", "model", "rate", "counts") if brief else columns,
         column_config={
             "run": st.column_config.NumberColumn(_("run"), width=46, format="%d"),
             "state": st.column_config.TextColumn(_("state"), width=92),
-            "model": st.column_config.TextColumn(_("model"), width=150 if brief else 190),
+            "model": st.column_config.TextColumn(_("model"), width=148 if brief else 190),
             "profile": st.column_config.TextColumn(_("profile"), width=80),
             "rate": st.column_config.ProgressColumn(
                 _("pass rate"), width=96, format="%.0f %%", min_value=0, max_value=100

@@ -37,8 +37,13 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 
 
 @pytest.fixture
-def app() -> Iterator[App]:
-    """Opens the dashboard as somebody who has signed in, in the language asked for."""
+def app(monkeypatch: pytest.MonkeyPatch) -> Iterator[App]:
+    """Opens the dashboard as somebody who has signed in, in the language asked for.
+
+    AppTest has no handshake, so what a browser would have sent with it is set here.
+    """
+    monkeypatch.setattr(session, "cookie", lambda: None)
+    monkeypatch.setattr(session, "client", lambda: "127.0.0.1")
 
     def open_app(
         engine: Engine, *, language: str = "en", page: str = "", signed_in: bool = True, **query: str
