@@ -82,7 +82,7 @@ class Database:
             pool_timeout=wait_s,
         )
         event.listen(self._engine, "begin", _begin)
-        self._writer = self._engine.execution_options(begin="BEGIN IMMEDIATE")
+        self._writer = self._engine.execution_options(begin=("BEGIN IMMEDIATE",))
 
     def _connect(self) -> Any:
         # mode=rw: only migrate() makes the file, so that a mistyped path does not become an empty database.
@@ -111,6 +111,7 @@ class Database:
 
         Raises:
             UnavailableError: the database does not answer; code `database_unavailable`, or what `check` raises.
+            InputError: code `unstorable_value`; a number or a text that SQLite cannot hold was asked for.
         """
         with self._in_words(), self._engine.connect() as connection, connection.begin():
             yield connection
@@ -121,6 +122,7 @@ class Database:
 
         Raises:
             UnavailableError: code `storage_full` or `database_unavailable`; nothing was written.
+            InputError: code `unstorable_value`; nothing was written.
         """
         with self._turn(), self._in_words(), self._writer.begin() as connection:
             yield connection
@@ -146,8 +148,11 @@ class Database:
             raise UnavailableError(
                 "too many requests use the database at once; try again", code="database_unavailable"
             ) from error
-        except self._driver.Error as error:  # of a statement that went past SQLAlchemy
-            raise in_words(error, self.path) from error
+        except (OverflowError, UnicodeEncodeError) as error:  # the driver cannot send such a value
+            raise InputError(
+                "a number is too large or a text is no valid Unicode; neither can be stored or found",
+                code="unstorable_value",
+            ) from error
 
     def facts(self) -> dict[str, str]:
         """What a start-up message and a bug report should say: driver, sqlite_version, journal_mode, synchronous,
@@ -190,10 +195,10 @@ class Database:
 
     @contextlib.contextmanager
     def _migrating(self) -> Iterator[Connection]:
-        with self._turn(), self._in_words(), self._writer.connect() as connection:
-            # SQLite changes a table by making it anew and dropping the old one; with foreign keys on, the drop
-            # would cascade. The pragma is ignored inside a transaction, so it stands before it.
-            connection.connection.driver_connection.execute("PRAGMA foreign_keys=OFF")  # type: ignore[union-attr]
+        # SQLite changes a table by making it anew and dropping the old one; with foreign keys on, the drop would
+        # cascade. Inside a transaction the pragma is ignored, so it stands before it.
+        migrator = self._engine.execution_options(begin=("PRAGMA foreign_keys=OFF", "BEGIN IMMEDIATE"))
+        with self._turn(), self._in_words(), migrator.connect() as connection:
             try:
                 with connection.begin():
                     yield connection
@@ -253,7 +258,8 @@ class Database:
 
 
 def _begin(connection: Connection) -> None:
-    connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))
+    for statement in connection.get_execution_options().get("begin", ("BEGIN",)):
+        connection.exec_driver_sql(statement)
 
 
 def in_words(error: BaseException | None, file: Path) -> UnavailableError:
@@ -345,10 +351,8 @@ def _make_file(file: Path, *, may_make_folder: bool) -> None:
     try:
         if may_make_folder:
             file.parent.mkdir(parents=True, exist_ok=True)
-        if not file.exists():
+        with contextlib.suppress(FileExistsError):
             _create(file)
-    except FileExistsError:
-        return  # another process made it in between
     except OSError as error:
         raise _bad(f"the database {file} cannot be made: {error.strerror}") from error
 

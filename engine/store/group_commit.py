@@ -28,7 +28,11 @@ _INSERT_ATTEMPT = insert(attempts)
 _INSERT_TRANSCRIPT = insert(transcripts)
 _COUNT_ATTEMPT = (
     update(executions)
-    .where(executions.c.id == bindparam("id_"), executions.c.attempts == bindparam("before"))
+    .where(
+        executions.c.id == bindparam("id_"),
+        executions.c.attempts == bindparam("before"),
+        executions.c.skip_reason.is_(None),
+    )
     .values(
         attempts=bindparam("number_"),
         # Shown is the newest attempt that answered, else the newest.
@@ -110,7 +114,7 @@ class _Answered:
 
     def refused(self) -> EngineError:
         return ConflictError(
-            f"attempt {self.attempt.number} of execution {self.execution_id} is not the next one",
+            f"attempt {self.attempt.number} of execution {self.execution_id} is not the next one, or it was skipped",
             code="attempt_conflict",
         )
 
@@ -193,7 +197,7 @@ def _judgement_rows(execution_id: int, number: int, trail: Sequence[Judgement]) 
 class GroupCommit:
     """Writes results in its own thread. A future is done when its result is on the disk, not before.
 
-    A future fails alone with InputError `unstorable_text` (text that is no valid Unicode) or ConflictError
+    A future fails alone with InputError `unstorable_value` (text that is no valid Unicode) or ConflictError
     `attempt_conflict` (not the next attempt, or nothing to judge), and with its whole batch with UnavailableError
     `storage_full` or `database_unavailable`; then nothing of the batch was written, and the next batch is tried.
     """
@@ -333,5 +337,5 @@ def _try(connection: Connection, items: Sequence[_Item]) -> EngineError | None:
 def _unstorable(item: _Item) -> EngineError:
     return InputError(
         f"the result of execution {item.execution_id} holds text or numbers that cannot be stored",
-        code="unstorable_text",
+        code="unstorable_value",
     )

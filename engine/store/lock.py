@@ -29,6 +29,7 @@ class EngineLock:
         """Take the lock if it is free; whether this object holds it now."""
         try:
             self._lock.acquire(timeout=0)
+            self._holder_file.touch(mode=0o600)
             self._holder_file.write_text(
                 f"process {os.getpid()} ({self._name}) since {rfc3339(utc_now())}", encoding="utf-8"
             )

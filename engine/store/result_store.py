@@ -58,6 +58,9 @@ from engine.store.tables import (
 NO_VERDICT = "none"
 """The word for a null verdict in filters and facets."""
 
+LONGEST_SEARCH = 1000
+"""Characters of a search text; SQLite refuses much longer patterns."""
+
 BATCH = 100
 """Results held in memory at a time while streaming."""
 
@@ -139,7 +142,7 @@ class ResultStore:
 
         Raises:
             NotFoundError: code `run_not_found`.
-            InputError: code `bad_filter`; `where.verdict` is no verdict and not `none`.
+            InputError: code `bad_filter`; `where.verdict` is no verdict and not `none`, or `where.q` is too long.
         """
         matching = _matching(run_id, where)
         with self._database.reading() as connection:
@@ -357,6 +360,8 @@ def _matching(run_id: int, where: ResultFilter) -> Select[Any]:
         conditions.append(effective_verdict().is_(None))
     elif word is not None:
         conditions.append(effective_verdict() == word)
+    if where.q and len(where.q) > LONGEST_SEARCH:
+        raise InputError(f"a search text has at most {LONGEST_SEARCH} characters", code="bad_filter")
     if where.q:
         tables = tables.join(instances, instances.c.execution_id == executions.c.id).join(
             transcripts,

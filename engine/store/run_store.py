@@ -263,7 +263,8 @@ def _literal_moment(moment: datetime) -> Any:
 
 
 def _waiting_json(waiting: Waiting | None) -> str | None:
-    return None if waiting is None else waiting.model_dump_json()
+    # As JSON for people, a time would lose its microseconds.
+    return None if waiting is None else to_json(waiting.model_dump()).decode()
 
 
 def _run_of_key(connection: Connection, idempotency: IdempotencyKey, now: datetime) -> int | None:

@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 from sqlalchemy import (
     DateTime,
     Dialect,
-    ForeignKey,
     ForeignKeyConstraint,
     Index,
     LargeBinary,
@@ -64,10 +63,6 @@ class Row(SQLModel):
 def table_of(row: type[Row]) -> Table:
     """The Core table behind a row class."""
     return Row.metadata.tables[str(row.__tablename__)]
-
-
-def _cascade(column: str) -> ForeignKey:
-    return ForeignKey(column, ondelete="CASCADE")
 
 
 def _text(**more: Any) -> Any:

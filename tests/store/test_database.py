@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import shutil
 import sqlite3
 import stat
@@ -145,6 +146,29 @@ def test_down_and_up_again_works_and_migrating_twice_changes_nothing(database):
     with pytest.raises(InputError, match="no 5 migrations"):
         database.downgrade(5)
     database.check()
+
+
+def test_several_that_start_at_once_make_one_database(tmp_path):
+    opened = [Database(url_of(tmp_path / "platform.db")) for _ in range(4)]
+    together = threading.Barrier(4)
+    failures = []
+
+    def migrate(database):
+        together.wait()
+        try:
+            database.migrate()
+            database.check()
+        except Exception as error:  # noqa: BLE001 - reported by the assertion below
+            failures.append(error)
+
+    threads = [threading.Thread(target=migrate, args=(database,)) for database in opened]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for database in opened:
+        database.close()
+    assert failures == []
 
 
 def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path):
@@ -471,6 +495,20 @@ def test_a_backup_never_overwrites_and_says_why_it_cannot_write(database, tmp_pa
             database.backup(target)
         assert caught.value.code == "bad_backup_target"
     assert kept.read_text(encoding="utf-8") == "precious"
+
+
+def test_a_backup_that_does_not_fit_leaves_no_file(database, stores, tmp_path):
+    make_run(stores, 50)
+    database.backup(tmp_path / "fits.db")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, before[1]))  # the disk of this test
+    try:
+        with pytest.raises(InputError, match="backup could not be made") as caught:
+            database.backup(tmp_path / "copy.db")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert caught.value.code == "bad_backup_target"
+    assert [path.name for path in tmp_path.iterdir() if "copy" in path.name] == []
 
 
 def test_a_backup_of_a_damaged_database_leaves_no_file(database, stores, tmp_path):

@@ -82,12 +82,13 @@ def test_text_that_cannot_be_stored_fails_alone(database, stores, bad_text):
     for future in futures[1:3]:
         error = future.exception()
         assert isinstance(error, InputError)
-        assert error.code == "unstorable_text"
+        assert error.code == "unstorable_value"
     assert [item.execution_id for item in stores.results.pending(run.id)] == ids[1:3]
 
 
 def test_rows_that_do_not_fit_fail_alone(database, stores):
-    run, ids = make_run(stores, 6)
+    run, ids = make_run(stores, 7)
+    stores.results.skip(run.id, {ids[6]: "no vision"})
     group = GroupCommit(database)
     group.start()
     group.answered(ids[0], answer()).result(10)
@@ -99,6 +100,7 @@ def test_rows_that_do_not_fit_fail_alone(database, stores):
             group.answered(ids[0], answer(1)),  # a number that is taken
             group.answered(ids[2], answer(2)),  # a number that leaves a gap
             group.answered(999_999, answer()),  # no such execution
+            group.answered(ids[6], answer()),  # skipped
             group.judged(ids[3], 1, verdict=Verdict.PASS, judgements=[]),  # nothing answered
             group.judged(ids[1], 1, verdict=Verdict.PASS, judgements=[]),  # an execution error has no verdict
             group.answered(ids[4], answer().model_copy(update={"latency_ms": 2**70})),  # no such integer
@@ -109,12 +111,12 @@ def test_rows_that_do_not_fit_fail_alone(database, stores):
     _, futures = hand_in(database, act)
     errors = [future.exception() for future in futures]
     assert [getattr(error, "code", None) for error in errors] == [
-        *["attempt_conflict"] * 5,
-        "unstorable_text",
+        *["attempt_conflict"] * 6,
+        "unstorable_value",
         None,
         None,
     ]
-    assert all(isinstance(error, ConflictError) for error in errors[:5])
+    assert all(isinstance(error, ConflictError) for error in errors[:6])
     assert [item.execution_id for item in stores.results.pending(run.id)] == ids[2:5]
     assert stores.results.get(run.id, ids[0]).verdict is Verdict.FAIL
     with database.reading() as connection:
