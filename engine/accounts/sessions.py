@@ -138,7 +138,10 @@ class Sessions:
             replay_ciphertext=tokens.seal(answer.model_dump_json(), token=refresh_token, context=key),
             replay_until=now + REPLAY_FOR,
         )
-        return answer if rotated else None
+        if not rotated:
+            return None
+        self._trail.note(user.username, "session.refresh", f"session:{session.id}", generation=session.generation + 1)
+        return answer
 
     def _replayed(
         self, session: StoredSession, user: User, refresh_token: str, *, presented: str, key: str, now: datetime
@@ -153,8 +156,9 @@ class Sessions:
             answer = tokens.unseal(session.replay_ciphertext, token=refresh_token, context=key)
             if answer is not None:
                 return Tokens.model_validate_json(answer)
-        self._trail.note(user.username, "session.refresh", f"session:{session.id}", outcome=REUSED)
+        # Ended first: that a theft cannot be written down is no reason to let it go on.
         self._store.revoke(session.id, reason=REUSED)
+        self._trail.note(user.username, "session.refresh", f"session:{session.id}", outcome=REUSED)
         raise NotAuthenticated(
             "this refresh token was used before; the session was ended, sign in again", code="refresh_reused"
         )

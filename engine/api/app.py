@@ -52,7 +52,7 @@ def create_api(engine: Engine | None = None, *, allow_origins: Sequence[str] | N
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        responses=problems.documented(422, 500, 503),
+        responses=problems.documented((422, "invalid_input"), (500, "internal_error"), 503),
     )
     app.state.engine = engine
     problems.install(app)

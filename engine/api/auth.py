@@ -18,6 +18,8 @@ from engine.services.accounts import Tokens
 
 COOKIE = "__Host-magistrate"
 
+ENDED = "not_authenticated token_expired session_revoked"
+
 router = APIRouter(route_class=StrictRoute, prefix="/auth", tags=["auth"])
 
 
@@ -45,7 +47,9 @@ class Me(User):
     "/login",
     summary="Sign in",
     response_model_exclude_none=True,
-    responses=documented(401, 422, 429),
+    responses=documented(
+        (401, "invalid_credentials"), 413, (422, "invalid_input password_too_long"), (429, "too_many_attempts")
+    ),
 )
 def login(body: Credentials, request: Request, engine: EngineDep) -> Tokens:
     """An access token for an hour and a refresh token for eight.
@@ -61,7 +65,12 @@ def login(body: Credentials, request: Request, engine: EngineDep) -> Tokens:
     "/refresh",
     summary="Renew both tokens",
     response_model_exclude_none=True,
-    responses=documented(400, 401, 409, 422),
+    responses=documented(
+        (400, "idempotency_key_required bad_idempotency_key"),
+        (401, "token_expired refresh_reused session_revoked not_authenticated"),
+        (409, "refresh_not_due"),
+        413,
+    ),
 )
 def refresh(body: RefreshRequest, engine: EngineDep, idempotency_key: IdempotencyKey = None) -> Tokens:
     """A new access token and a new refresh token; the old refresh token is spent.
@@ -72,12 +81,23 @@ def refresh(body: RefreshRequest, engine: EngineDep, idempotency_key: Idempotenc
     return accounts.refresh(engine, body.refresh_token.get_secret_value(), idempotency_key=idempotency_key)
 
 
-@router.get("/me", summary="Who am I", response_model_exclude_none=True, responses=documented(401))
+@router.get("/me", summary="Who am I", response_model_exclude_none=True, responses=documented((401, ENDED)))
 def me(caller: CallerDep, engine: EngineDep) -> Me:
     return Me(**caller.user.model_dump(), warning=accounts.warning(engine, actor=caller.user))
 
 
-@router.patch("/password", summary="Change my password", status_code=204, responses=documented(400, 401, 422, 429))
+@router.patch(
+    "/password",
+    summary="Change my password",
+    status_code=204,
+    responses=documented(
+        (400, "wrong_password"),
+        (401, ENDED),
+        413,
+        (422, "invalid_input weak_password password_too_long"),
+        (429, "too_many_attempts"),
+    ),
+)
 def change_password(body: PasswordChange, caller: CallerDep, engine: EngineDep) -> None:
     """Every token that was issued to this user before is dead afterwards, this one too."""
     accounts.change_password(
@@ -88,7 +108,7 @@ def change_password(body: PasswordChange, caller: CallerDep, engine: EngineDep) 
     )
 
 
-@router.post("/logout", summary="Sign out", status_code=204, responses=documented(401))
+@router.post("/logout", summary="Sign out", status_code=204, responses=documented((401, ENDED)))
 def logout(caller: CallerDep, engine: EngineDep) -> None:
     """Access and refresh token of this session are dead afterwards."""
     accounts.logout(engine, caller.session_id, actor=caller.user)

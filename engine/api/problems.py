@@ -58,9 +58,21 @@ class Problem(BaseModel):
     errors: list[FieldProblem] | None = None
 
 
-def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The `responses=` of a route: these statuses answer with a problem document."""
-    return {status: {"model": Problem, "description": HTTPStatus(status).phrase} for status in sorted(statuses)}
+def documented(*answers: int | tuple[int, str]) -> dict[int | str, dict[str, Any]]:
+    """The `responses=` of a route: these statuses answer with a problem document, some with these codes."""
+    documents: dict[int | str, dict[str, Any]] = {}
+    for answer in answers:
+        status, codes = (answer, "") if isinstance(answer, int) else answer
+        listed = ", ".join(f"`{code}`" for code in codes.split())
+        phrase = HTTPStatus(status).phrase
+        documents[status] = {"model": Problem, "description": f"{phrase}: {listed}" if listed else phrase}
+    return documents
+
+
+GUARDED = documented(
+    (401, "not_authenticated token_expired session_revoked"), (403, "forbidden password_change_required")
+)
+"""Of every route that needs somebody."""
 
 
 def response(

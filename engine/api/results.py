@@ -13,7 +13,7 @@ from pydantic import AfterValidator, WithJsonSchema
 from starlette.concurrency import iterate_in_threadpool
 
 from engine.api.dependencies import EngineDep, ExecutionId, Limit, Offset, RunId, UserDep
-from engine.api.problems import documented
+from engine.api.problems import GUARDED, documented
 from engine.domain.base import Page
 from engine.domain.cases import Mode
 from engine.domain.clauses import BY_ID
@@ -22,7 +22,9 @@ from engine.domain.verdicts import Verdict
 from engine.errors import InputError
 from engine.services import reports, results
 
-router = APIRouter(prefix="/runs/{run_id}", tags=["results"], responses=documented(401, 403, 404))
+router = APIRouter(
+    prefix="/runs/{run_id}", tags=["results"], responses=GUARDED | documented((404, "run_not_found result_not_found"))
+)
 
 
 class VerdictFilter(StrEnum):
@@ -85,7 +87,10 @@ def get(run_id: RunId, execution_id: ExecutionId, engine: EngineDep, user: UserD
     "/export",
     summary="Download the detailed report",
     response_class=StreamingResponse,
-    responses={**documented(409), 200: {"content": {"text/markdown": {}}, "description": "The file"}},
+    responses={
+        **documented((409, "run_not_terminal")),
+        200: {"content": {"text/markdown": {}}, "description": "The file"},
+    },
 )
 def export(
     run_id: RunId,

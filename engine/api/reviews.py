@@ -9,14 +9,14 @@ from pydantic import Field
 
 from engine.api.bodies import StrictRoute
 from engine.api.dependencies import LARGEST_ID, EngineDep, ExecutionId, Limit, Offset, RunId, UserDep
-from engine.api.problems import documented
+from engine.api.problems import GUARDED, documented
 from engine.api.results import Clause
 from engine.domain.base import Model, Page
 from engine.domain.runs import QueueItem
 from engine.domain.verdicts import Review, ReviewVerdict
 from engine.services import reviews
 
-router = APIRouter(route_class=StrictRoute, tags=["reviews"], responses=documented(401, 403))
+router = APIRouter(route_class=StrictRoute, tags=["reviews"], responses=GUARDED)
 
 
 class ReviewRequest(Model):
@@ -42,7 +42,7 @@ def queue(
     "/runs/{run_id}/results/{execution_id}/reviews",
     summary="Decide on a result",
     status_code=201,
-    responses=documented(404, 409, 413),
+    responses=documented((404, "result_not_found"), (409, "stale_review nothing_to_review"), 413),
 )
 def decide(run_id: RunId, execution_id: ExecutionId, body: ReviewRequest, engine: EngineDep, user: UserDep) -> Review:
     """Appended to the history; the automatic verdict stays as it was, and `clear` returns to it."""

@@ -9,12 +9,12 @@ from pydantic import Field
 
 from engine.api.bodies import StrictRoute
 from engine.api.dependencies import LARGEST_ID, EngineDep, IdempotencyKey, Limit, Offset, RunId, UserDep
-from engine.api.problems import documented
+from engine.api.problems import GUARDED, documented
 from engine.domain.base import Model, Page
 from engine.domain.runs import Run, RunSpec, RunStatus
 from engine.services import runs
 
-router = APIRouter(route_class=StrictRoute, prefix="/runs", tags=["runs"], responses=documented(401, 403))
+router = APIRouter(route_class=StrictRoute, prefix="/runs", tags=["runs"], responses=GUARDED)
 
 
 class RunRequest(RunSpec):
@@ -31,7 +31,19 @@ class Cancellation(Model):
     status: Literal["cancelled"]
 
 
-@router.post("", summary="Start a run", status_code=202, responses=documented(400, 404, 409, 413, 422))
+@router.post(
+    "",
+    summary="Start a run",
+    status_code=202,
+    responses=documented(
+        (400, "bad_idempotency_key"),
+        (404, "unknown_profile unknown_bank provider_not_found"),
+        (409, "idempotency_in_progress"),
+        413,
+        (422, "invalid_input idempotency_key_conflict bank_too_small invalid_bank no_default_provider"),
+        (503, "engine_locked_elsewhere"),
+    ),
+)
 def start(body: RunRequest, engine: EngineDep, user: UserDep, idempotency_key: IdempotencyKey = None) -> Run:
     """Returns at once; the engine does the rest.
 
@@ -56,24 +68,36 @@ def page(
     )
 
 
-@router.get("/{run_id}", summary="One run, live", responses=documented(404))
+@router.get("/{run_id}", summary="One run, live", responses=documented((404, "run_not_found")))
 def get(run_id: RunId, engine: EngineDep, user: UserDep) -> Run:
     return runs.get(engine, run_id, actor=user)
 
 
-@router.post("/{run_id}/resume", summary="Go on where it stopped", status_code=202, responses=documented(404, 409))
+@router.post(
+    "/{run_id}/resume",
+    summary="Go on where it stopped",
+    status_code=202,
+    responses=documented((404, "run_not_found"), (409, "run_not_resumable")),
+)
 def resume(run_id: RunId, engine: EngineDep, user: UserDep) -> Run:
     """Executes what has no stored answer and judges what lacks a verdict; no stored answer is bought twice."""
     return runs.resume(engine, run_id, actor=user)
 
 
-@router.patch("/{run_id}", summary="Cancel a run", responses=documented(404, 409, 413))
+@router.patch(
+    "/{run_id}", summary="Cancel a run", responses=documented((404, "run_not_found"), (409, "run_terminal"), 413)
+)
 def cancel(run_id: RunId, body: Cancellation, engine: EngineDep, user: UserDep) -> Run:
     """The body is exactly `{"status": "cancelled"}`; nothing else of a run can be changed."""
     return runs.cancel(engine, run_id, actor=user)
 
 
-@router.delete("/{run_id}", summary="Remove a run that is over", status_code=204, responses=documented(404, 409))
+@router.delete(
+    "/{run_id}",
+    summary="Remove a run that is over",
+    status_code=204,
+    responses=documented((404, "run_not_found"), (409, "run_not_terminal")),
+)
 def delete(run_id: RunId, engine: EngineDep, user: UserDep) -> None:
     """Its results and reviews go with it; the audit trail stays."""
     runs.delete(engine, run_id, actor=user)

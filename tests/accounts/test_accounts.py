@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import structlog
@@ -46,6 +47,15 @@ def test_the_first_start_creates_the_default_administrator_and_later_ones_leave_
     assert not tokens.user.must_change_password
     assert tokens.warning is None
     assert list(_rows(stores, "user.create")) == [("system", f"user:{tokens.user.id}", "ok")]
+
+
+def test_processes_that_start_together_create_one_administrator(build: Callable[..., Accounts], stores: Stores) -> None:
+    # Slow enough that all of them have looked before the first has written.
+    processes = [build(password_rounds=200_000) for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        created = list(pool.map(lambda process: process.ensure_default_admin(), processes))
+    assert sorted(created) == [False, False, False, True]
+    assert [user.username for user in stores.users.page(limit=9, offset=0).items] == ["gly", "root"]
 
 
 def test_in_production_the_default_password_allows_nothing_but_to_change_it(build: Callable[..., Accounts]) -> None:
@@ -175,6 +185,7 @@ def test_changing_the_password_kills_every_token_of_that_user_and_of_nobody_else
         ("wrong", NEW_PASSWORD, "wrong_password"),
         (PASSWORD, "short", "weak_password"),
         (PASSWORD, PASSWORD, "weak_password"),
+        (PASSWORD, "maxta2026", "weak_password"),
         (PASSWORD, "x" * 2000, "password_too_long"),
         ("x" * 2000, NEW_PASSWORD, "password_too_long"),
     ],
