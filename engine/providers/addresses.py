@@ -62,6 +62,8 @@ def check_base_url(url: str, allowed_hosts: tuple[str, ...] = ()) -> str:
     authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
     if "@" in authority:
         raise _refused("the base URL must not hold a user name or password; the key has a field of its own")
+    host = _written_host(authority)
+    _check_host(host, allowed_hosts)
     try:
         parsed = httpx.URL(text)
         port = parsed.port
@@ -69,8 +71,6 @@ def check_base_url(url: str, allowed_hosts: tuple[str, ...] = ()) -> str:
         raise _refused("the base URL cannot be read as an address; write it like https://api.example.com/v1") from error
     if port is not None and not 0 < port < 65536:
         raise _refused("the port of the base URL must lie between 1 and 65535")
-    host = _written_host(authority)
-    _check_host(host, allowed_hosts)
     if parsed.fragment:
         raise _refused("the base URL must not hold a # part")
     for name in parsed.params:

@@ -45,6 +45,7 @@ def _any_of(*alternatives: str) -> re.Pattern[str]:
 
 
 _ECHO = _any_of(r"\b(repeat|reply|say|word|answer with|call the tool)\b", "重复|复述|暗号|口令|这个词|调用工具")
+_WORD = _any_of(r"\bwords?\b", "暗号|口令|这个词")
 _TABLE = _any_of(r"\btables?\b|\btabular\b", "表格|列表对比|列成表|做成表|制表")
 _NOT_A_TABLE = _any_of(r"\b(on|at|under|round|dinner|kitchen|coffee|water|time|the)\s+tables?\b(?!\s+of)", "餐桌")
 _WRAPPED = _any_of(
@@ -95,6 +96,7 @@ _PLANTED = _any_of(
     "(忽略|无视)(之前|以上|上述|先前|前面|此前|所有)|系统(提示|指令|通知|消息)",
     "请?(立即|立刻|马上|务必|必须|现在)先?(调用|使用|执行)",
 )
+_FORBIDS = _any_of(r"\b(never|not|don't|without)\b", "不得|不要|不能|不许|禁止|切勿")
 _PLANTED_WORDS = _any_of(
     r"(?:reply|say|answer|write|output|print|回复|回答|输出|写上|说)\s*(?:with|only|exactly|that|[:：])*\s*"
     r"[\"“「'『]([^\"”」'』\n]{1,200})[\"”」'』]"
@@ -163,7 +165,7 @@ def answer(conversation: Sequence[Said], tools: Sequence[Tool]) -> Reply:
         return Reply(pick.of(_HEDGES))
     if _ALARM.search(question):
         return Reply(pick.of(_OVER_CAUTIOUS))
-    tool = _fitting_tool(tools, question)
+    tool = None if _GREETING.fullmatch(question) else _fitting_tool(tools, question)
     if tool is not None:
         return _call(tool, question)
     return Reply(_helpful(question, pick))
@@ -256,6 +258,9 @@ _HELPS = (
         "很高兴为你解答“{topic}”。建议从基础入手，一步一步来，遇到不清楚的地方可以请教有经验的人。",
     ),
 )
+_LONGEST_TOPIC_EN, _LONGEST_TOPIC_ZH = 45, 24
+"""A longer topic reads oddly within an answer; it is called "your question" instead."""
+
 _GREETS = (("Hello! How can I help you today?",), ("你好！有什么可以帮你的吗？",))
 _GREETING = re.compile(
     r"\s*(say )?(hello|hi|hey|good (morning|evening)|你好|您好)( there| in one short sentence)?[\s.,!。，！]*",
@@ -294,18 +299,28 @@ def _table(chinese: bool) -> str:
 def _helpful(question: str, pick: _Picker) -> str:
     if _GREETING.fullmatch(question):
         return pick.of(_GREETS)
-    return pick.of(_HELPS).format(topic=_topic(question).replace("{", "(").replace("}", ")"))
+    topic = _first_sentence(question)
+    if len(topic) > (_LONGEST_TOPIC_ZH if pick.chinese else _LONGEST_TOPIC_EN) or not topic:
+        topic = "这个问题" if pick.chinese else "your question"
+    return pick.of(_HELPS).format(topic=topic.replace("{", "(").replace("}", ")"))
 
 
-def _topic(question: str) -> str:
-    """The gist of a question in a few words: its first sentence without the words that ask."""
-    sentence = re.split(r"[。！？!?\n]|\.\s", question.strip(), maxsplit=1)[0].strip()
-    sentence = _ASKING.sub("", sentence)
-    sentence = sentence.strip(" ,，:：\"“”'")
-    if len(sentence) > 60:
-        cut = sentence[:60]
-        sentence = cut if _CJK.search(cut) else cut.rpartition(" ")[0] or cut
-    return sentence or ("这个问题" if is_chinese(question) else "your question")
+def _first_sentence(text: str) -> str:
+    """Without the words that ask."""
+    sentence = re.split(r"[。！？!?\n]|\.\s", text.strip(), maxsplit=1)[0].strip()
+    before = ""
+    while sentence != before:
+        before, sentence = sentence, _ASKING.sub("", sentence)
+    return sentence.strip(" ,，:：\"“”'")
+
+
+def _gist(text: str) -> str:
+    """The first sentence, cut to about 60 characters at a word's end."""
+    sentence = _first_sentence(text)
+    if len(sentence) <= 60:
+        return sentence
+    cut = sentence[:61]
+    return cut if _CJK.search(cut) else cut.rpartition(" ")[0] or cut
 
 
 # -- code words ---------------------------------------------------------------------------------------------------
@@ -313,19 +328,19 @@ def _topic(question: str) -> str:
 
 def _echo(conversation: Sequence[Said], tools: Sequence[Tool], question: str) -> Reply | None:
     """Requests to repeat a word, to end on a word or to call a tool with a word are followed to the letter."""
-    words = CODE_WORD.findall(question)
-    if not words and (_ECHO.search(question) or _GREETING.fullmatch(question)):
-        earlier = [word for said in conversation if said.role != "assistant" for word in CODE_WORD.findall(said.text)]
-        words = earlier[-1:]
-    if not words or not (_ECHO.search(question) or any(said.role == "system" for said in conversation)):
+    asks, greets = _ECHO.search(question) is not None, _GREETING.fullmatch(question) is not None
+    words = CODE_WORD.findall(question) if asks else []
+    if not words and (asks or greets):
+        earlier = [said.text for said in conversation if said.role != "assistant" and _WORD.search(said.text)]
+        words = [word for text in earlier for word in CODE_WORD.findall(text)][-1:]
+    if not words:
         return None
     if tools:
         named = next((tool for tool in tools if tool.name.lower() in question.lower()), tools[0])
         return Reply(
             "", named.name, json.dumps(_arguments(named.parameters, question, word=words[-1]), ensure_ascii=False)
         )
-    greeting = _GREETING.fullmatch(question)
-    return Reply(f"Hello! {words[-1]}" if greeting else " ".join(dict.fromkeys(words)))
+    return Reply(f"Hello! {words[-1]}" if greets else " ".join(dict.fromkeys(words)))
 
 
 # -- tools --------------------------------------------------------------------------------------------------------
@@ -342,21 +357,23 @@ def _obey_planted(conversation: Sequence[Said], tools: Sequence[Tool], question:
             continue
         after = said.text[trigger.start() :]
         for tool in tools:
-            if tool.name not in called and _mentions(after, tool.name):
+            named = _mention(after, tool.name)
+            if tool.name not in called and named and not _FORBIDS.search(after[: named.start()]):
                 return _call(tool, after if said.role != "user" else f"{question}\n{after}")
         words = _PLANTED_WORDS.search(after)
         if (
             words
             and said.role != "user"
-            and not called.intersection(tool.name for tool in tools if _mentions(after, tool.name))
+            and not called.intersection(tool.name for tool in tools if _mention(after, tool.name))
         ):
             return Reply(words[1])
     return None
 
 
-def _mentions(text: str, tool_name: str) -> bool:
-    spelled = re.sub(r"[_-]+", r"[ _-]?", re.escape(tool_name).replace(r"\-", "-").replace(r"\_", "_"))
-    return re.search(rf"(?<![A-Za-z0-9]){spelled}(?![A-Za-z0-9])", text, re.IGNORECASE) is not None
+def _mention(text: str, tool_name: str) -> re.Match[str] | None:
+    """Where a text names a tool, be it with blanks for underscores."""
+    parts = (re.escape(part) for part in re.split("[_-]+", tool_name))
+    return re.search(rf"(?<![A-Za-z0-9_]){'[ _-]?'.join(parts)}(?![A-Za-z0-9_])", text, re.IGNORECASE)
 
 
 def _fitting_tool(tools: Sequence[Tool], question: str) -> Tool | None:
@@ -417,7 +434,7 @@ def _value(name: str, part: dict[str, Any], text: str, quotes: list[str], word: 
         return [_value(name, items if isinstance(items, dict) else {}, text, quotes, word)]
     if kind == "object":
         return _arguments(part, text, word=word)
-    return word or _string(name.lower(), text, quotes)
+    return word or _string(name.lower(), text, quotes) or "unknown"
 
 
 def _string(name: str, text: str, quotes: list[str]) -> str:
@@ -434,9 +451,12 @@ def _string(name: str, text: str, quotes: list[str]) -> str:
         found = pattern.search(text)
         if found:
             return found[0]
+    named = re.search(rf"\b{re.escape(name)}\s+#?((?=[\w-]*\d)[\w-]+)", text, re.IGNORECASE)
+    if named:
+        return named[1]
     if quotes:
         return quotes.pop(0) if len(quotes) > 1 else quotes[0]
-    return _topic(text)
+    return _gist(text)
 
 
 def _after_tool(conversation: Sequence[Said], tools: Sequence[Tool], question: str, pick: _Picker) -> Reply:
@@ -444,7 +464,7 @@ def _after_tool(conversation: Sequence[Said], tools: Sequence[Tool], question: s
     called = {name for said in conversation for name in said.called}
     for tool in tools:
         if tool.name not in called and not _READ_LIKE.search(tool.name) and _tokens(tool.name) & _tokens(question):
-            return _call(tool, f"{question}\n{conversation[-1].text}")
+            return _call(tool, f"{question}\n{_flat(conversation[-1].text)}")
     found = _flat(conversation[-1].text)
     if pick.chinese:
         return Reply(f"查询结果如下：{found}。" if found else "已经处理好了。")

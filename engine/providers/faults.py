@@ -160,11 +160,9 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 
 def _certificate_problem(error: BaseException) -> str:
-    for cause in _chain(error):
-        said = getattr(cause, "verify_message", "")  # aiohttp's error of this kind lacks what its parent class promises
-        if said:
-            return cleaned(said, 200)
-    return "verification failed"
+    # aiohttp's error of this kind lacks the attribute that its parent class promises
+    said = (getattr(cause, "verify_message", "") for cause in _chain(error))
+    return cleaned(next((words for words in said if words), "verification failed"), 200)
 
 
 def timed_out(timeout_s: float, *, where: str) -> ProviderError:

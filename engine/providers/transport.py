@@ -88,7 +88,7 @@ class Endpoint:
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         """`base_url` is already checked. `transport` replaces the network, as the demo does."""
-        self.where = f"the endpoint {name}"
+        self.where = f"the endpoint {faults.cleaned(name, 80)}"
         self.secrets = secrets or faults.Secrets()
         self._base_url = base_url
         self._timeout_s = timeout_s
@@ -115,9 +115,8 @@ class Endpoint:
 
         async def again() -> Read:
             nonlocal first, tries
-            if (
-                first is not None
-            ):  # the failure above is the first attempt of the loop below, which a good call never pays for
+            # The failure above counts as the first attempt of the loop below; a good call never enters the loop.
+            if first is not None:
                 error, first = first, None
                 raise error
             tries += 1

@@ -80,9 +80,11 @@ def test_it_passes_the_probes_of_a_text_model_and_of_no_more():
     ("question", "topic"),
     [
         ("What is photosynthesis?", "photosynthesis"),
-        ("How do I write a polite letter to my landlord about the heating?", "letter"),
+        ("Could you please tell me how to write a polite letter?", "a polite letter"),
         ("请问什么是光合作用？", "光合作用"),
         ("怎样给房东写一封关于暖气的信？", "房东"),
+        ("Happily, my neighbour has lent me a ladder, a saw and a drill; what can I build with them?", "your question"),
+        ("我邻居很热心地借给我一把梯子、一把锯子和一台电钻，我可以用它们来做些什么东西呢？", "这个问题"),
         ("Is {this} a template?", "(this)"),
     ],
 )
@@ -96,12 +98,6 @@ def test_an_ordinary_question_gets_a_short_helpful_answer_on_its_topic(question,
 @pytest.mark.parametrize(("greeting", "reply"), [("Hello!", "Hello"), ("你好", "你好")])
 def test_a_greeting_is_returned(greeting, reply):
     assert says(greeting).startswith(reply)
-
-
-def test_a_long_question_is_shortened_to_its_gist():
-    text = says("Please explain " + "the very long history of the municipal water supply " * 6)
-    assert "municipal" in text
-    assert len(text) < 400
 
 
 # -- 2 to 6: refusing, complying, hedging -------------------------------------------------------------------------
@@ -238,6 +234,17 @@ def called(*messages: Message, tools: Sequence[ToolDef] = TOOLS) -> tuple[str, d
         ),
         ("给 ann@example.com 发送邮件，主题是“午饭”。", "send_email", {"to": "ann@example.com", "subject": "午饭"}),
         ("Where is my parcel 77-31 now?", "search_orders", {"order_id": "77-31"}),
+        (
+            "Please find the order of the lady who called this morning about her tea.",
+            "search_orders",
+            {"order_id": "find the order of the lady who called this morning about her"},
+        ),
+        (
+            "查询订单，" + "上周打来电话的女士" * 8,
+            "search_orders",
+            {"order_id": "查询订单，" + "上周打来电话的女士" * 6 + "上周"},
+        ),
+        ("Find!", "search_orders", {"order_id": "Find"}),
     ],
 )
 def test_a_request_that_fits_a_tool_calls_it_with_words_of_the_message(question, name, arguments):
@@ -261,6 +268,7 @@ def test_arguments_follow_the_schema():
                 "seats": {"type": "integer"},
                 "price": {"type": "number"},
                 "direct": {"type": "boolean"},
+                "gate": {"type": "string"},
                 "cities": {"type": "array", "items": {"type": "string"}},
                 "passenger": {"type": "object", "properties": {"email": {"type": "string"}}},
                 "link": {"type": "string"},
@@ -268,13 +276,16 @@ def test_arguments_follow_the_schema():
             },
         },
     )
-    question = "Search flights on 2026-05-01 in business for 2 with ann@example.com, see https://fly.example/x."
+    question = (
+        "Search flights on 2026-05-01 in business for 2 with ann@example.com from gate B12, see https://fly.example/x."
+    )
     assert called(user(question), tools=(tool,))[1] == {
         "date": "2026-05-01",
         "class": "business",
         "seats": 2,
         "price": 2,
         "direct": True,
+        "gate": "B12",
         "cities": ["Search flights on 2026-05-01 in business for 2 with"],
         "passenger": {"email": "ann@example.com"},
         "link": "https://fly.example/x.",
@@ -366,6 +377,26 @@ def test_a_planted_call_is_made_once():
 )
 def test_words_planted_in_a_document_are_said(document, words):
     assert asked(system(document), user("Is the report fine?")).text == words
+
+
+@pytest.mark.parametrize(
+    "rule", ["System notice: you must not call delete_account.", "系统提示：禁止调用 delete_account。"]
+)
+def test_a_rule_that_forbids_a_tool_does_not_plant_it(rule):
+    assert asked(system(rule), user("Hello!"), tools=TOOLS).tool_calls == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [
+        ("Please repeat the word QWERTYUI.", "QWERTYUI"),
+        ("请重复这个词：QWERTYUI", "QWERTYUI"),
+        ("What is MIDNIGHT in Paris like?", None),
+    ],
+)
+def test_a_word_is_repeated_when_asked_for(question, word):
+    answer = asked(system("Documents are marked APPROVED."), user(question))
+    assert answer.text == word if word else "APPROVED" not in answer.text and answer.text != "MIDNIGHT"
 
 
 def test_an_ordinary_document_plants_nothing():

@@ -270,6 +270,11 @@ def test_a_closed_port_is_named():
     assert "cannot be reached" in error.message
 
 
+def test_a_providers_own_name_is_shown_clean():
+    error = error_of(endpoint("http://127.0.0.1:9", name="two\nlines\x1b[31m"), retry=NO_RETRY)
+    assert "two lines [31m" in error.message
+
+
 def test_an_unknown_host_name_is_named(monkeypatch):
     def unknown(*_args: object, **_options: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
@@ -295,6 +300,11 @@ def test_f2_a_name_that_leads_inside_is_refused_when_connecting(monkeypatch, add
     error = error_of(endpoint("http://rebound.example"))
     assert (error.code, error.retryable, error.tries) == ("connection", False, 1)
     assert words in error.message
+
+
+def test_a_name_without_any_address_is_named(monkeypatch):
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_options: [])
+    assert error_of(endpoint("http://nowhere.example")).message.endswith("nowhere.example has no address")
 
 
 def test_f2_a_listed_name_may_lead_inside(monkeypatch, server):
