@@ -12,7 +12,7 @@ from engine.errors import ProviderError
 from engine.providers import NO_RETRY, RetryPolicy, check
 from engine.providers.probing import CAPABILITIES, code_word, picture_of, probe
 from tests.providers.conftest import KEY, QUICK, endpoint, using
-from tests.support.scripted_server import CODE_WORD, ScriptedServer, Step, default_answer, message
+from tests.support.scripted_server import CODE_WORD, ScriptedServer, Step, default_answer, message, texts
 
 
 def probed(settings: Any, retry: RetryPolicy = QUICK) -> dict[str, bool | None]:
@@ -34,7 +34,8 @@ def test_an_endpoint_that_accepts_everything_and_understands_nothing_can_only_ch
 def test_code_words_are_new_each_time_and_outputs_are_not_limited(server):
     probed(endpoint(server.base_url))
     probed(endpoint(server.base_url))
-    words = [word for request in server.chats for word in CODE_WORD.findall(str(request.json))]
+    said = [text for request in server.chats for _role, text in texts(request.json)]
+    words = [word for text in said for word in CODE_WORD.findall(text)]
     assert len(set(words)) == 6  # three probes a time say their word in text
     assert all("max_tokens" not in request.json for request in server.chats)
     assert code_word() != code_word()
