@@ -40,6 +40,8 @@ RESULTS_ADDRESS = "results.address"
 REVIEW_SKIPPED = "review.skipped"
 REVIEW_LAST = "review.last"
 PROVIDER_CHECKS = "providers.checks"
+PROVIDER_DIALOG = "providers.dialog"
+DELETING_RUN = "runs.deleting"
 
 RECHECK_S = 0.5
 """Within one page run a session is looked up once; a later run or a live fragment looks again."""

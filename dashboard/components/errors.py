@@ -38,8 +38,17 @@ def words(error: EngineError) -> str:
         "weak_password": _("The new password is too weak."),
         "storage_full": _("The disk is full. Nothing was lost; free some space and try again."),
         "database_unavailable": _("The database does not answer. Try again in a moment."),
-        "engine_locked": _("Another process runs the engine of this database. Start runs there."),
-        "invalid_fixture": _("A fixture file is missing or was altered, so no run can start."),
+        "engine_locked_elsewhere": _("Another process runs the engine of this database. Start runs there."),
+        "engine_stopped": _("The engine has stopped. Restart the server; nothing that was finished is lost."),
+        "invalid_bank": _("The question bank or one of its fixture files is broken; nothing was started."),
+        "key_required": _("The address was changed, so the stored key is not sent there. Type the key again."),
+        "bad_api_key": _("The key holds characters that no key has."),
+        "wrong_secrets_key": _("The stored key cannot be decrypted with the present key file."),
+        "no_default_provider": _("Choose a model first."),
+        "provider_not_found": _("This provider does not exist, or not any more."),
+        "reason_required": _("Pick a reason or write a note first."),
+        "nothing_to_review": _("There is no answer to review: the call failed."),
+        "password_too_long": _("The password is too long."),
     }.get(error.code)
     if isinstance(error, TooManyAttempts):
         known = _("Too many attempts. Try again in {n} s.").format(n=max(1, round(error.retry_after_s)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from dashboard import session, words
@@ -34,10 +36,9 @@ def draw(provider: Provider) -> None:
                 check(provider)
             if user.may(Permission.MANAGE_PROVIDERS):
                 if st.button(_("Edit"), key=key("edit"), icon=":material/edit:"):
-                    provider_form.fill(provider)
-                    edit(provider)
+                    open_form(provider)
                 if st.button(_("Delete"), key=key("delete"), icon=":material/delete:"):
-                    confirm(provider)
+                    st.session_state[session.PROVIDER_DIALOG] = ("delete", provider.id)
 
 
 def draw_facts(provider: Provider) -> None:
@@ -73,14 +74,41 @@ def draw_check(provider: Provider) -> None:
     st.caption(_("checked {when}").format(when=words.moment(when)), help=words.utc(when))
 
 
+def open_form(provider: Provider | None) -> None:
+    """Open the form; it stays open, and filled, until it is saved or closed."""
+    provider_form.fill(provider)
+    st.session_state[session.PROVIDER_DIALOG] = ("edit", provider.id if provider is not None else None)
+
+
+def close() -> None:
+    """Nothing is open any more."""
+    st.session_state.pop(session.PROVIDER_DIALOG, None)
+
+
+def draw_dialog(known: Sequence[Provider]) -> None:
+    """The dialog that is open, if any."""
+    kind, provider_id = st.session_state.get(session.PROVIDER_DIALOG, (None, None))
+    provider = next((each for each in known if each.id == provider_id), None)
+    if kind == "edit":
+        edit(provider)
+    elif kind == "delete" and provider is not None:
+        confirm(provider)
+
+
 def edit(provider: Provider | None) -> None:
     """The form, in a dialog."""
 
-    @st.dialog(_("Edit the provider") if provider else _("Add a provider"), width="large", icon=":material/dns:")
+    @st.dialog(
+        _("Edit the provider") if provider else _("Add a provider"),
+        width="large",
+        icon=":material/dns:",
+        on_dismiss=close,
+    )
     def ask() -> None:
         if provider_form.draw(provider):
             if provider is not None:
                 st.session_state.get(session.PROVIDER_CHECKS, {}).pop(provider.id, None)
+            close()
             st.rerun()
 
     ask()
@@ -89,7 +117,7 @@ def edit(provider: Provider | None) -> None:
 def confirm(provider: Provider) -> None:
     """Ask in a dialog that names what goes."""
 
-    @st.dialog(_("Delete this provider?"), icon=":material/delete:")
+    @st.dialog(_("Delete this provider?"), icon=":material/delete:", on_dismiss=close)
     def ask() -> None:
         st.markdown(
             _("{name} goes, and its stored key with it. Finished runs keep its name and settings.").format(
@@ -101,6 +129,7 @@ def confirm(provider: Provider) -> None:
         ):
             with errors.shown():
                 providers.delete(session.engine(), provider.id, actor=session.user())
+                close()
                 st.rerun()
 
     ask()

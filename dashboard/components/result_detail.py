@@ -32,7 +32,7 @@ def draw(result: ResultDetail) -> None:
 def draw_head(result: ResultDetail) -> None:
     """Which question this is."""
     parts = [
-        untrusted.label(words.clause(result.clause)),
+        words.clause(result.clause),
         words.mode(result.mode),
         words.severity(result.instance.severity),
         words.duration(result.latency_ms / 1000),

@@ -28,13 +28,20 @@ def draw(run: Run) -> None:
                 runs.resume(session.engine(), run.id, actor=session.user())
                 st.rerun()
         if st.button(_("Delete"), key="run_actions.delete", icon=":material/delete:"):
-            confirm(run)
+            st.session_state[session.DELETING_RUN] = run.id
+    if st.session_state.get(session.DELETING_RUN) == run.id:
+        confirm(run)
+
+
+def close() -> None:
+    """Nobody wants to delete anything any more."""
+    st.session_state.pop(session.DELETING_RUN, None)
 
 
 def confirm(run: Run) -> None:
     """Ask in a dialog that names what goes."""
 
-    @st.dialog(_("Delete this run?"), icon=":material/delete:")
+    @st.dialog(_("Delete this run?"), icon=":material/delete:", on_dismiss=close)
     def ask() -> None:
         st.markdown(
             _("Run {id} goes for good: {answers} answers, {errors} errors, and every review of them.").format(
@@ -51,6 +58,7 @@ def confirm(run: Run) -> None:
             with errors.shown():
                 runs.delete(session.engine(), run.id, actor=session.user())
                 st.session_state.pop(session.SELECTED_RUN, None)
+                close()
                 st.rerun()
 
     ask()

@@ -48,6 +48,10 @@ def started() -> None:
 
 def draw(*, profiles: Sequence[ProfileInfo], providers: Sequence[Provider]) -> RunSpec | None:
     """Draw the form; returns what was asked for on the click that asks for it."""
+    if not providers:
+        st.info(_("There is no model to examine yet."), icon=":material/info:")
+        st.page_link(session.page("providers"), label=_("Add a provider"), icon=":material/dns:")
+        return None
     by_id = {provider.id: provider for provider in providers}
     infos = {info.name: info for info in profiles}
     questions, model, judge = st.columns(3, gap="medium")

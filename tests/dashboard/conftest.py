@@ -46,7 +46,7 @@ def app(monkeypatch: pytest.MonkeyPatch) -> Iterator[App]:
     monkeypatch.setattr(session, "client", lambda: "127.0.0.1")
 
     def open_app(
-        engine: Engine, *, language: str = "en", page: str = "", signed_in: bool = True, **query: str
+        engine: Engine, *, language: str = "en", at: str = "", signed_in: bool = True, **query: str
     ) -> AppTest:
         session.attach(engine)
         test = AppTest.from_file(str(ENTRY), default_timeout=PATIENCE_S)
@@ -55,9 +55,9 @@ def app(monkeypatch: pytest.MonkeyPatch) -> Iterator[App]:
             test.session_state[session.SIGNED_IN] = accounts.open_session(
                 engine, "gly", "maxta2026", client="127.0.0.1"
             )
-        if page:
+        if at:
             test.run()
-            test.switch_page(f"../pages/{page}.py")
+            test.switch_page(f"../pages/{at}.py")
         for name, value in query.items():
             test.query_params[name] = value
         test.run()

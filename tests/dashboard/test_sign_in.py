@@ -34,7 +34,7 @@ def test_nobody_sees_anything_before_signing_in(engine: Engine, app: App) -> Non
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_deep_link_survives_signing_in(engine: Engine, app: App, page: str) -> None:
-    test = app(engine, signed_in=False, page=page)
+    test = app(engine, signed_in=False, at=page)
     assert not test.title
     test = submit(test, "gly", "maxta2026")
     assert not test.exception
@@ -114,11 +114,11 @@ def test_a_forged_cookie_is_nobody(engine: Engine, app: App, monkeypatch: pytest
 
 
 def test_whoever_is_signed_in_goes_from_the_sign_in_page_to_the_overview(engine: Engine, app: App) -> None:
-    assert app(engine, page="sign_in").title[0].value == "Overview"
+    assert app(engine, at="sign_in").title[0].value == "Overview"
 
 
 def test_the_default_password_is_warned_of_until_it_is_changed(engine: Engine, app: App) -> None:
-    test = app(engine, page="account")
+    test = app(engine, at="account")
     assert any("default password is unchanged" in each.value for each in test.markdown)
     test.text_input(key="password.old").input("maxta2026")
     test.text_input(key="password.new").input("a better password 7")
@@ -135,7 +135,7 @@ def click(test: AppTest, label: str) -> AppTest:
 
 
 def test_two_new_passwords_that_differ_change_nothing(engine: Engine, app: App) -> None:
-    test = app(engine, page="account")
+    test = app(engine, at="account")
     test.text_input(key="password.old").input("maxta2026")
     test.text_input(key="password.new").input("one of them 12345")
     test.text_input(key="password.again").input("another one 12345")
@@ -143,7 +143,7 @@ def test_two_new_passwords_that_differ_change_nothing(engine: Engine, app: App) 
 
 
 def test_a_wrong_current_password_is_said_where_it_was_typed(engine: Engine, app: App) -> None:
-    test = app(engine, page="account")
+    test = app(engine, at="account")
     test.text_input(key="password.old").input("not it")
     test.text_input(key="password.new").input("one of them 12345")
     test.text_input(key="password.again").input("one of them 12345")
