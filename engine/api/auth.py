@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import HTMLResponse
 from pydantic import Field, SecretStr
 
@@ -13,6 +13,7 @@ from engine.api.dependencies import CallerDep, EngineDep, IdempotencyKey
 from engine.api.problems import documented
 from engine.domain.accounts import User
 from engine.domain.base import Model
+from engine.errors import PermissionDenied
 from engine.services import accounts
 from engine.services.accounts import Tokens
 
@@ -116,14 +117,23 @@ def logout(caller: CallerDep, engine: EngineDep) -> None:
 
 OneTimeCode = Annotated[str, Query(max_length=200)]
 
-# The page is loaded in a hidden frame of the dashboard, which is of our own origin.
+# The pages are loaded in a hidden frame of the dashboard, which is of our own origin.
 _FRAME_POLICY = "default-src 'none'; frame-ancestors 'self'"
 _DONE = (
     '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Magistrate</title></head><body></body></html>'
 )
 
 
-@router.get("/browser", response_class=HTMLResponse, include_in_schema=False)
+def _from_our_own_page(sec_fetch_site: Annotated[str | None, Header(include_in_schema=False)] = None) -> None:
+    """Refuses links on other sites: they could sign a browser in as somebody else. Older browsers do not say."""
+    if sec_fetch_site not in (None, "same-origin"):
+        raise PermissionDenied("this address is for the dashboard's own pages")
+
+
+_browser = APIRouter(include_in_schema=False, dependencies=[Depends(_from_our_own_page)])
+
+
+@_browser.get("/browser")
 def open_browser_session(code: OneTimeCode, engine: EngineDep) -> HTMLResponse:
     """Turn a one-time code of the dashboard into the browser's cookie, which no script can read."""
     page = HTMLResponse(_DONE, headers={"Content-Security-Policy": _FRAME_POLICY})
@@ -131,10 +141,13 @@ def open_browser_session(code: OneTimeCode, engine: EngineDep) -> HTMLResponse:
     return page
 
 
-@router.get("/browser/end", response_class=HTMLResponse, include_in_schema=False)
+@_browser.get("/browser/end")
 def end_browser_session(code: OneTimeCode, engine: EngineDep) -> HTMLResponse:
     """Remove the browser's cookie after signing out; the session behind it has ended already."""
     accounts.redeem_closing_code(engine, code)
     page = HTMLResponse(_DONE, headers={"Content-Security-Policy": _FRAME_POLICY})
     page.delete_cookie(COOKIE, path="/", secure=True, httponly=True, samesite="lax")
     return page
+
+
+router.include_router(_browser)

@@ -228,6 +228,15 @@ def test_a_one_time_code_becomes_the_browsers_cookie_and_another_removes_it(api:
     assert accounts.by_cookie(api.engine, value) is None
 
 
+@pytest.mark.parametrize(("site", "allowed"), [("same-origin", True), ("cross-site", False), ("none", False)])
+def test_a_link_on_another_site_cannot_sign_a_browser_in(api: Api, site: str, allowed: bool) -> None:
+    opened = accounts.open_session(api.engine, "lead", PASSWORD, client="127.0.0.1")
+    page = api.get("/auth/browser", role=None, params={"code": opened.code}, headers={"Sec-Fetch-Site": site})
+    assert ("set-cookie" in page.headers) is allowed
+    if not allowed:
+        problem(page, 403, "forbidden")
+
+
 def test_a_cookie_opens_nothing_at_the_api(api: Api) -> None:
     opened = accounts.open_session(api.engine, "admin", PASSWORD, client="127.0.0.1")
     value = accounts.redeem_code(api.engine, opened.code or "")

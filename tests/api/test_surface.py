@@ -315,13 +315,11 @@ def test_until_the_engine_is_there_the_api_says_so_and_its_documentation_works(t
             assert client.get("/api/v1/health").json()["engine"] == "locked_elsewhere"
 
 
-def test_health_is_open_and_says_when_the_database_does_not_answer(tmp_path: Path) -> None:
-    with engines.opened(tmp_path) as engine:
-        app = create_api(engine)
-        with serving(app) as address, httpx.Client(base_url=address) as client:
-            answer = client.get("/v1/health")
-            assert answer.json() == {"status": "ok", "version": "0.1.0", "database": "ok", "engine": "running"}
-            (tmp_path / "platform.db").rename(tmp_path / "elsewhere.db")
-            engine.database._engine.dispose()
-            assert client.get("/v1/health").status_code == 503
-            (tmp_path / "elsewhere.db").rename(tmp_path / "platform.db")
+def test_health_is_open_and_says_when_the_database_does_not_answer(api: Api, tmp_path: Path) -> None:
+    well = {"status": "ok", "version": "0.1.0", "database": "ok", "engine": "running"}
+    assert api.get("/health", role=None).json() == well
+    with engines.opened(tmp_path, run_worker=False) as engine, serving(create_api(engine)) as address:
+        assert httpx.get(f"{address}/v1/health").json() == well | {"engine": "locked_elsewhere"}
+        engine.database.close()
+        (tmp_path / "platform.db").rename(tmp_path / "elsewhere.db")
+        problem(httpx.get(f"{address}/v1/health"), 503, "database_unavailable")
