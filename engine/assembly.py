@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,9 @@ BUNDLED_BANK = "regression"
 QUICK_RETRY = RetryPolicy(count=1, delay_s=0.5, max_delay_s=2.0)
 """For probes and checks, where a person waits for the word that the endpoint is dead."""
 
+FORGET_FAILURES_AFTER = timedelta(days=1)
+"""Failed sign-ins older than this throttle nobody any more."""
+
 INTERRUPTED_BY_RESTART = "the process that ran it ended; resume to go on"
 
 
@@ -70,7 +74,7 @@ class Engine:
         """Raises UnavailableError when this process may not run runs."""
         if self.worker is None:
             raise UnavailableError(
-                f"this process serves without an engine: {self.lock_holder or 'another process'} holds the database",
+                f"the engine runs elsewhere: {self.lock_holder or 'another process'} holds the lock of this database",
                 code="engine_locked_elsewhere",
             )
         return self.worker
@@ -88,7 +92,7 @@ class Engine:
         if settings.kind == ProviderKind.DEMO:
             slowest_s = self.settings.demo_answer_seconds
             return demo.build(settings, api_key=None, retry=retry, quickest_s=slowest_s / 5, slowest_s=slowest_s)
-        return providers.build(settings, api_key=key, retry=retry)
+        return providers.build(settings, api_key=key, retry=retry, allowed_hosts=self.settings.allowed_hosts)
 
     def stored_key(self, provider_id: int) -> SecretStr | None:
         """The key of a configured provider. Raises UnavailableError when it cannot be decrypted."""
@@ -196,6 +200,8 @@ def _open(settings: Settings, database: Database, *, run_worker: bool, name: str
     interrupted = stores.runs.interrupt_unfinished(INTERRUPTED_BY_RESTART)
     if interrupted:
         log.info("runs_interrupted", run_ids=interrupted)
+    stores.sessions.remove_expired(utc_now())
+    stores.sessions.remove_failures(utc_now() - FORGET_FAILURES_AFTER)
     commit.start()
     worker = Worker(stores=stores, commit=commit, connect=engine.connect, probe=probe)
     worker.start()
@@ -238,7 +244,8 @@ def command_line_user() -> User:
 
 def configure_logging(settings: Settings) -> None:
     """Structured logs on stderr: JSON where LOG_JSON asks, else for people. Ids only, no prompts, answers or keys."""
-    level = logging.getLevelNamesMapping().get(settings.log_level.upper(), logging.INFO)
+    named = logging.getLevelNamesMapping().get(settings.log_level.upper(), logging.INFO)
+    level = logging.DEBUG if settings.app_debug else named
     renderer: Any = (
         structlog.processors.JSONRenderer()
         if settings.log_json

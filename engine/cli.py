@@ -272,7 +272,7 @@ def _endpoint(
         _wrong_use("--base-url needs --model, the name of the model to examine")
     if key_variable is not None and key_variable not in os.environ:
         _wrong_use(f"--api-key-env: the environment variable {key_variable} is not set")
-    address = providers.check_base_url(url)
+    address = providers.check_base_url(url, engine.settings.allowed_hosts)
     return EndpointSettings(
         provider_id=None,
         name=urlsplit(address).netloc,

@@ -46,6 +46,9 @@ class Settings(BaseSettings):
     request_retry_delay_seconds: float = Field(default=5, ge=0)
     request_retry_max_delay_seconds: float = Field(default=60, ge=0)
 
+    provider_allowed_hosts: str = ""
+    """Private hosts or networks that providers may lie on, comma separated; public ones and loopback always may."""
+
     demo_answer_seconds: float = Field(default=0.7, ge=0, le=60)
     """The slowest answer of the built-in demo model, so that a first run can be watched; 0 answers at once."""
 
@@ -57,6 +60,10 @@ class Settings(BaseSettings):
     @property
     def is_production(self) -> bool:
         return self.app_env == "production"
+
+    @property
+    def allowed_hosts(self) -> tuple[str, ...]:
+        return tuple(host.strip() for host in self.provider_allowed_hosts.split(",") if host.strip())
 
     @property
     def log_level(self) -> str:

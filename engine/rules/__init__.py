@@ -30,12 +30,9 @@ def compatible(text: str) -> str:
 
 def fold(text: str) -> str:
     """Text as rules compare it: NFKC, case folded, invisible characters gone, each run of whitespace one space."""
-    if text.isascii():
-        text = text.lower()
-    else:
-        # Case folding can undo the normal form (for one Greek letter and a few others).
-        text = unicodedata.normalize("NFKC", compatible(text).casefold())
-    return " ".join(text.split())
+    # Case folding can undo the normal form (for one Greek letter and a few others), hence once more.
+    folded = text.lower() if text.isascii() else unicodedata.normalize("NFKC", compatible(text).casefold())
+    return " ".join(folded.split())
 
 
 def _fold_literal(character: str) -> str:

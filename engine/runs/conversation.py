@@ -29,10 +29,10 @@ class Material(NamedTuple):
         return FixtureRef(fixture_id=fixture_id, sha256=fixture.sha256, media_type=fixture.media_type)
 
     def attachment(self, fixture_id: str) -> str:
-        """A document as the model sees it: only the fields its access policy shows to the model."""
+        """A document as the model sees it: only what its access policy shows to the model; empty for nothing."""
         fixture = self.fixtures[fixture_id]
         shown = bank.visible(fixture, self.blobs[fixture.sha256], to="model")
-        return f"Attachment {fixture_id} ({fixture.media_type}):\n{shown}"
+        return f"Attachment {fixture_id} ({fixture.media_type}):\n{shown}" if shown else ""
 
     def evidence(self, instance: Instance) -> str:
         """What the judge may see of the instance's documents, hidden fields of the model included."""
@@ -55,7 +55,7 @@ class _Transcript:
         self.answers: list[Answer] = []
         documents = [name for name in instance.fixture_ids if not material.fixtures[name].is_image]
         parts = [instance.system] if instance.system is not None else []
-        parts += [material.attachment(name) for name in documents]
+        parts += [shown for name in documents if (shown := material.attachment(name))]
         if parts:
             # One system message, not several: many endpoints keep only the first.
             references = tuple(material.reference(name) for name in documents)

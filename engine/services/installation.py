@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import os
 import secrets
@@ -118,14 +119,20 @@ def require_address(settings: Settings, *, default_password: bool) -> None:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(address)
-        except PermissionError as error:
-            raise InputError(f"port {settings.port} needs more rights; set PORT to one above 1023") from error
         except OSError as error:
-            raise ConflictError(
-                f"port {settings.port} on {settings.host} is in use; stop what uses it, or set another one: "
-                f"PORT={settings.port + 1} make run",
-                code="port_in_use",
-            ) from error
+            raise _unusable(settings, error) from error
+
+
+def _unusable(settings: Settings, error: OSError) -> InputError | ConflictError:
+    where = f"port {settings.port} on {settings.host}"
+    if error.errno == errno.EADDRINUSE:
+        return ConflictError(
+            f"{where} is in use; stop what uses it, or set another one: PORT={settings.port + 1} make run",
+            code="port_in_use",
+        )
+    if error.errno == errno.EACCES:
+        return InputError(f"{where} needs more rights; set PORT to one above 1023", code="bad_port")
+    return InputError(f"{where} cannot be served: {error.strerror}; set HOST to an address of this machine")
 
 
 def is_loopback(host: str) -> bool:

@@ -59,7 +59,7 @@ def create(engine: Engine, draft: ProviderDraft, *, actor: User) -> Provider:
         ConflictError: `name_taken`.
     """
     actor.require(Permission.MANAGE_PROVIDERS)
-    sound = draft.model_copy(update={"base_url": _base_url(draft.kind, draft.base_url)})
+    sound = draft.model_copy(update={"base_url": _base_url(engine, draft.kind, draft.base_url)})
     ciphertext, key_hint = _sealed(engine, draft.api_key)
     provider = engine.stores.providers.create(sound, key_ciphertext=ciphertext, hint=key_hint)
     engine.record(actor, "provider.create", f"provider:{provider.id}", name=provider.name)
@@ -76,7 +76,7 @@ def change(engine: Engine, provider_id: int, wanted: ProviderChange, *, actor: U
     current = engine.stores.providers.get(provider_id)
     if wanted.kind is not None or wanted.base_url is not None:
         url = wanted.base_url if wanted.base_url is not None else current.base_url
-        wanted = wanted.model_copy(update={"base_url": _base_url(wanted.kind or current.kind, url)})
+        wanted = wanted.model_copy(update={"base_url": _base_url(engine, wanted.kind or current.kind, url)})
     ciphertext, key_hint = _sealed(engine, wanted.api_key)
     provider = engine.stores.providers.change(provider_id, wanted, key_ciphertext=ciphertext, hint=key_hint)
     fields = sorted(wanted.model_fields_set)
@@ -108,7 +108,7 @@ def check_draft(engine: Engine, draft: ProviderDraft, *, provider_id: int | None
         InputError: `bad_base_url`, or the stored key would go to another address than the one it was stored for.
     """
     actor.require(Permission.MANAGE_PROVIDERS)
-    url = _base_url(draft.kind, draft.base_url)
+    url = _base_url(engine, draft.kind, draft.base_url)
     key = draft.api_key
     if key is None and provider_id is not None:
         stored = engine.stores.providers.get(provider_id)
@@ -187,8 +187,8 @@ def _settings(provider: Provider, model: str | None) -> EndpointSettings:
     )
 
 
-def _base_url(kind: ProviderKind, url: str) -> str:
-    return "" if kind is ProviderKind.DEMO else endpoints.check_base_url(url)
+def _base_url(engine: Engine, kind: ProviderKind, url: str) -> str:
+    return "" if kind is ProviderKind.DEMO else endpoints.check_base_url(url, engine.settings.allowed_hosts)
 
 
 def _sealed(engine: Engine, key: SecretStr | None) -> tuple[bytes | None, str]:

@@ -234,7 +234,7 @@ def test_a_second_process_serves_without_an_engine_and_says_who_has_it(installat
     with installation(3) as first, engines.opened(tmp_path, bank_file=first.settings.bank_file) as second:
         assert first.worker is not None and second.worker is None
         assert "(test)" in second.lock_holder
-        with pytest.raises(UnavailableError, match="holds the database"):
+        with pytest.raises(UnavailableError, match="holds the lock"):
             runs.start(second, SPEC, actor=ADMIN)
 
 
