@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from pathlib import Path
@@ -110,11 +111,6 @@ def _toy() -> fastapi.FastAPI:
     def teapot() -> None:
         raise fastapi.HTTPException(418, "short and stout")
 
-    @app.websocket("/socket")
-    async def connect(socket: fastapi.WebSocket) -> None:
-        await socket.accept()
-        await socket.close()
-
     @app.get("/raise/{name}")
     def throw(name: str) -> None:
         raise {
@@ -196,12 +192,23 @@ def test_an_error_in_the_middle_of_an_answer_cuts_the_connection(toy: httpx.Clie
     problem(toy.get("/teapot"), 418, "http_error")
 
 
+def test_what_is_no_request_passes_through_untouched() -> None:
+    seen: list[tuple[object, ...]] = []
+
+    async def inner(*call: object) -> None:
+        seen.append(call)
+
+    call = ({"type": "lifespan"}, object(), object())
+    asyncio.run(Envelope(inner)(*call))  # type: ignore[arg-type]
+    assert seen == [call]
+
+
 def test_a_body_that_does_not_arrive_is_not_waited_for(toy: httpx.Client) -> None:
     with socket.create_connection((toy.base_url.host, toy.base_url.port or 0), timeout=20) as connection:
         connection.sendall(
             b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{"
         )
-        answer = connection.recv(65536)
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))  # up to the end: the server hangs up
     assert b" 408 " in answer.split(b"\r\n")[0]
     assert b'"code":"request_timeout"' in answer
     assert toy.post("/echo", json={"a": 1}).json() == {"a": 1}
