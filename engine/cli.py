@@ -413,12 +413,15 @@ def _server_arguments(settings: Settings) -> list[str]:
         "server.fileWatcherType": "none",
         "server.enableXsrfProtection": "true",
         "server.enableCORS": "true",
-        "server.maxUploadSize": "50",
+        "server.enableStaticServing": "false",
+        "server.enableAgentApi": "false",
+        "server.maxUploadSize": "1",
         "client.showErrorDetails": "none",
         "client.showErrorLinks": "false",
         "client.toolbarMode": "minimal",
         "browser.gatherUsageStats": "false",
         "global.developmentMode": "false",
+        "runner.magicEnabled": "false",
     }
     flags = [part for name, value in options.items() for part in (f"--{name}", value)]
     return [sys.executable, "-m", "streamlit", "run", str(ROOT / "dashboard" / "server.py"), *flags]
