@@ -403,25 +403,49 @@ def _shown_host(host: str) -> str:
 
 
 def _server_arguments(settings: Settings) -> list[str]:
-    """How Streamlit is started. What safety depends on is passed here, whatever a configuration file says."""
+    """How Streamlit is started.
+
+    Streamlit reads `.streamlit/config.toml` of the folder it is started in; ours goes along as flags, so that it holds
+    in any folder. What safety depends on is set here, whatever a file says.
+    """
+    import tomllib
+
     from engine.settings import ROOT
 
-    options = {
+    options = dict(_flat(tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))))
+    options |= {
         "server.address": settings.host,
-        "server.port": str(settings.port),
-        "server.headless": "true",
+        "server.port": settings.port,
+        "server.headless": True,
         "server.fileWatcherType": "none",
-        "server.enableXsrfProtection": "true",
-        "server.enableCORS": "true",
-        "server.enableStaticServing": "false",
-        "server.enableAgentApi": "false",
-        "server.maxUploadSize": "1",
+        "server.enableXsrfProtection": True,
+        "server.enableCORS": True,
+        "server.enableStaticServing": False,
+        "server.enableAgentApi": False,
+        "server.maxUploadSize": 1,
         "client.showErrorDetails": "none",
-        "client.showErrorLinks": "false",
+        "client.showErrorLinks": False,
         "client.toolbarMode": "minimal",
-        "browser.gatherUsageStats": "false",
-        "global.developmentMode": "false",
-        "runner.magicEnabled": "false",
+        "browser.gatherUsageStats": False,
+        "global.developmentMode": False,
+        "runner.magicEnabled": False,
     }
-    flags = [part for name, value in options.items() for part in (f"--{name}", value)]
+    flags = [part for name, value in options.items() for part in (f"--{name}", _text(value))]
     return [sys.executable, "-m", "streamlit", "run", str(ROOT / "dashboard" / "server.py"), *flags]
+
+
+def _flat(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Options of nested tables under their dotted names; lists are left out, because a flag cannot carry one."""
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        elif not isinstance(value, list):
+            yield prefix + name, value
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+if __name__ == "__main__":
+    main()

@@ -15,6 +15,7 @@ from engine.settings import ROOT, Settings
 FIELDS = Settings.model_fields
 SPECIAL_DEFAULTS = {
     "cors_allow_origins": "(empty)",
+    "provider_allowed_hosts": "(empty)",
     "auth_token_secret": "(written by the first start)",
     "secrets_key_file": "(beside the database)",
 }
