@@ -11,7 +11,7 @@ from dashboard.i18n import _
 ROW = 21
 """Height of one clause, in pixels; every label gets its line."""
 
-THIN_ROW = 17
+THIN_ROW = 18
 """The same while a run goes on, when all 31 should be seen at once."""
 
 STATES = ("pass", "fail", "open", "error", "skipped", "left")
@@ -86,7 +86,7 @@ def _clauses(ink: palette.Ink) -> alt.Axis:
         labelFlush=False,
         labelBound=False,
         labelLimit=260,
-        labelFontSize=12,
+        labelFontSize=11.5,
         labelPadding=8,
         ticks=False,
         domain=False,

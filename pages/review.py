@@ -22,8 +22,9 @@ with clause:
 with undo:
     review_panel.draw_undo()
 run_id = queue.asked_run()
-waiting = reviews.queue(engine, actor=user, run_id=run_id, clause=wanted, limit=queue.AHEAD)
-item = queue.first(waiting.items, put_aside=review_panel.skipped())
+aside = review_panel.skipped()
+waiting = reviews.queue(engine, actor=user, run_id=run_id, clause=wanted, limit=queue.enough(aside))
+item = queue.first(waiting.items, put_aside=aside)
 queue.draw_standing(waiting.total, run_id=run_id)
 if item is None:
     st.success(_("Nothing waits for a review."), icon=":material/task_alt:")

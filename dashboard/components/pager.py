@@ -30,4 +30,4 @@ def draw(key: str, *, total: int, size: int, on_change: Callable[[], None] | Non
         )
         if pages > 1:
             st.session_state[key] = number
-            st.pagination(pages, key=key, max_visible_pages=5, on_change=on_change or "rerun")
+            st.pagination(pages, key=key, max_visible_pages=7, on_change=on_change or "rerun")

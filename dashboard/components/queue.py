@@ -14,8 +14,8 @@ from engine.domain.runs import QueueItem
 from engine.domain.verdicts import QueueReason, Verdict
 from engine.services import runs
 
-AHEAD = 200
-"""How many items are looked at to find one that was not put aside."""
+AHEAD = 500
+"""As many items as a list gives out at once."""
 CLAUSE = "review.clause"
 
 
@@ -37,6 +37,11 @@ def asked_run() -> int | None:
     """The run of the address, when somebody came from one."""
     text = st.query_params.get("run", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+def enough(put_aside: Sequence[int]) -> int:
+    """So many items from the front hold one that was not put aside, if there is one."""
+    return min(len(put_aside) + 1, AHEAD)
 
 
 def first(items: Sequence[QueueItem], *, put_aside: Sequence[int]) -> QueueItem | None:
