@@ -88,7 +88,8 @@ class Endpoint:
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         """`base_url` is already checked. `transport` replaces the network, as the demo does."""
-        self.where = f"the endpoint {faults.cleaned(name, 80)}"
+        address = f" ({base_url.partition('?')[0]})" if transport is None else ""
+        self.where = f"the endpoint {faults.cleaned(name, 80)}{address}"
         self.secrets = secrets or faults.Secrets()
         self._base_url = base_url
         self._timeout_s = timeout_s

@@ -20,7 +20,7 @@ class Connect(Protocol):
 
 
 class Endpoint:
-    """One connected endpoint: at most `max_concurrency` items in flight and, where set, a pace of requests.
+    """One connected endpoint: at most `max_concurrency` items in flight; the client below keeps the pace of requests.
 
     Lives on one event loop. Changing a provider's limits makes a new endpoint for the runs that start later.
     """
@@ -31,8 +31,6 @@ class Endpoint:
         self._connect = connect
         self._prober: _Prober | None = None
         self._slots = asyncio.Semaphore(settings.max_concurrency)
-        self._interval_s = 60 / settings.requests_per_minute if settings.requests_per_minute else 0.0
-        self._next_start_s = 0.0
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
@@ -41,8 +39,6 @@ class Endpoint:
             yield
 
     async def complete(self, request: ChatRequest) -> Answer:
-        if self._interval_s:
-            await self._wait_for_turn()
         return await self._model.complete(request)
 
     async def models(self) -> list[str]:
@@ -58,13 +54,6 @@ class Endpoint:
         await self._model.close()
         if self._prober is not None:
             await self._prober.close()
-
-    async def _wait_for_turn(self) -> None:
-        now = asyncio.get_running_loop().time()
-        start_s = max(now, self._next_start_s)
-        self._next_start_s = start_s + self._interval_s
-        if start_s > now:
-            await asyncio.sleep(start_s - now)
 
 
 class _Prober:
