@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 
 import streamlit as st
 
 from dashboard.i18n import _
+from engine.domain.text import visible
 
 LIMIT = 20_000
 """Characters drawn at once; the whole text can be downloaded."""
@@ -21,32 +21,8 @@ LIMIT = 20_000
 _JOINER = "\u2060"
 """Draws nothing; keeps a shortcode or a bare address from being recognised in a label."""
 
-_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-_FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$&=^\"'])")
 _BARE_ADDRESS = re.compile(r"(?i)(https?|ftp|mailto|xmpp|www)(?=\\?[:.])")
-
-
-def visible(text: str) -> str:
-    """The text with every character that draws nothing, or moves its neighbours, written as an escape.
-
-    Line breaks and tabs stay. A carriage return before a line break is shown too: two answers that differ must look
-    different.
-    """
-    return "".join(
-        character if character in "\n\t" or not _hides(character) else _escape(character) for character in text
-    )
-
-
-def _hides(character: str) -> bool:
-    return unicodedata.category(character) in _INVISIBLE or character in _FILLERS or "\ufe00" <= character <= "\ufe0e"
-
-
-def _escape(character: str) -> str:
-    code = ord(character)
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def cell(text: str, *, limit: int = 200) -> str:

@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
-_UNSEEN = re.compile(
-    "["
-    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 but tab and line feed
-    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # soft hyphen, joiners, fillers
-    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"  # zero width, bidi, BOM
-    "\U000e0000-\U000e0fff"  # tags and variation selectors
-    "\ud800-\udfff"  # lone surrogates
-    "]"
-)
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_FILLERS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\ufe00-\ufe0e]")
+"""Characters of visible categories that draw nothing all the same; the emoji selector U+FE0F is not among them."""
 
 
 def visible(text: str) -> str:
-    r"""The same text with control, bidi and zero-width characters as escapes such as `\u202e`.
+    r"""The text with every character that draws nothing, or moves its neighbours, as an escape such as `\u202e`.
 
-    Line ends become `\n`; what is stored stays as it came.
+    Line feeds and tabs stay. A carriage return is shown too: two texts that differ must look different. What is
+    stored stays as it came.
     """
-    return _UNSEEN.sub(_escape, text.replace("\r\n", "\n").replace("\r", "\n"))
+    return "\n".join(map(_visible_line, text.split("\n")))
 
 
-def _escape(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    if code <= 0xFF:
+def _visible_line(line: str) -> str:
+    if line.isprintable() and not _FILLERS.search(line):
+        return line  # nearly every line; looking at each character would cost a large report seconds
+    return "".join(
+        character if character == "\t" or not _hides(character) else _escape(character) for character in line
+    )
+
+
+def _hides(character: str) -> bool:
+    return unicodedata.category(character) in _INVISIBLE or _FILLERS.match(character) is not None
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    if code < 0x100:
         return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -96,7 +96,7 @@ def check(engine: Engine, provider_id: int, *, model: str | None = None, actor: 
     """Ask the endpoint something short and say in words what is wrong. Never raises for a provider that is down."""
     actor.require(Permission.CHECK_PROVIDERS)
     provider = engine.stores.providers.get(provider_id)
-    report = _checked(engine, _settings(provider, model), engine.stored_key(provider_id))
+    report = _checked(engine, _hasty(endpoint_of(engine, provider, model)), engine.stored_key(provider_id))
     engine.record(actor, "provider.check", f"provider:{provider_id}", found="ok" if report.ok else "not ok")
     return report
 
@@ -123,11 +123,11 @@ def check_draft(engine: Engine, draft: ProviderDraft, *, provider_id: int | None
         base_url=url,
         model=draft.default_model,
         max_concurrency=1,
-        timeout_s=min(draft.timeout_seconds or CHECK_TIMEOUT_S, CHECK_TIMEOUT_S),
+        timeout_s=draft.timeout_seconds or CHECK_TIMEOUT_S,
         extra_headers=draft.extra_headers,
         extra_body=draft.extra_body,
     )
-    return _checked(engine, settings, key)
+    return _checked(engine, _hasty(settings), key)
 
 
 def models(engine: Engine, provider_id: int, *, actor: User) -> ModelList:
@@ -140,7 +140,7 @@ def models(engine: Engine, provider_id: int, *, actor: User) -> ModelList:
     provider = engine.stores.providers.get(provider_id)
     key = engine.stored_key(provider_id)
     try:
-        names = _run(_listed(engine.client(_settings(provider, None), key=key, patient=False)))
+        names = _run(_listed(engine.client(_hasty(endpoint_of(engine, provider, None)), key=key, patient=False)))
     except ProviderError as error:
         if error.code not in ("not_found", "bad_request", "malformed_body"):
             raise
@@ -173,18 +173,26 @@ def _run(work: Coroutine[Any, Any, Answer]) -> Answer:
     return asyncio.run(work)
 
 
-def _settings(provider: Provider, model: str | None) -> EndpointSettings:
+def endpoint_of(engine: Engine, provider: Provider, model: str | None) -> EndpointSettings:
+    """A provider's settings as a run is frozen with them; `model` None takes its default model."""
     return EndpointSettings(
         provider_id=provider.id,
         name=provider.name,
         kind=provider.kind,
         base_url=provider.base_url,
         model=model or provider.default_model,
-        max_concurrency=1,
-        timeout_s=min(provider.timeout_seconds or CHECK_TIMEOUT_S, CHECK_TIMEOUT_S),
+        max_concurrency=provider.max_concurrency,
+        requests_per_minute=provider.requests_per_minute,
+        timeout_s=provider.timeout_seconds or engine.settings.request_timeout_seconds,
         extra_headers=provider.extra_headers,
         extra_body=provider.extra_body,
     )
+
+
+def _hasty(settings: EndpointSettings) -> EndpointSettings:
+    """The same for a check: one call, answered while a person waits."""
+    patience_s = min(settings.timeout_s, CHECK_TIMEOUT_S)
+    return settings.model_copy(update={"max_concurrency": 1, "requests_per_minute": None, "timeout_s": patience_s})
 
 
 def _base_url(engine: Engine, kind: ProviderKind, url: str) -> str:

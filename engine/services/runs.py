@@ -22,6 +22,7 @@ from engine.domain.runs import (
 from engine.errors import ConflictError, InputError, NotFoundError
 from engine.judging import PROMPT_VERSION
 from engine.providers.demo import JUDGE_MODEL as DEMO_JUDGE_MODEL
+from engine.services.providers import endpoint_of
 from engine.store import IdempotencyKey
 
 LONGEST_IDEMPOTENCY_KEY = 255
@@ -67,7 +68,7 @@ def start(
     instances = banks.select(bank, spec.profile, seed=spec.seed)
     blobs = banks.read_fixtures(bank, instances)
     provider = None if endpoint is not None else _provider(engine, spec.provider_id)
-    subject = endpoint or _endpoint(engine, _known(provider), spec.model)
+    subject = endpoint or endpoint_of(engine, _known(provider), spec.model)
     if concurrency is not None:
         subject = subject.model_copy(update={"max_concurrency": concurrency})
     judge, warnings = _judge(engine, spec, subject)
@@ -239,21 +240,6 @@ def _known(provider: Provider | None) -> Provider:
     return provider
 
 
-def _endpoint(engine: Engine, provider: Provider, model: str | None) -> EndpointSettings:
-    return EndpointSettings(
-        provider_id=provider.id,
-        name=provider.name,
-        kind=provider.kind,
-        base_url=provider.base_url,
-        model=model or provider.default_model,
-        max_concurrency=provider.max_concurrency,
-        requests_per_minute=provider.requests_per_minute,
-        timeout_s=provider.timeout_seconds or engine.settings.request_timeout_seconds,
-        extra_headers=provider.extra_headers,
-        extra_body=provider.extra_body,
-    )
-
-
 def _judge(engine: Engine, spec: RunSpec, subject: EndpointSettings) -> tuple[EndpointSettings | None, tuple[str, ...]]:
     """The judge model and what the report must say about it.
 
@@ -264,11 +250,11 @@ def _judge(engine: Engine, spec: RunSpec, subject: EndpointSettings) -> tuple[En
     named = spec.judge_provider_id is not None or spec.judge_model is not None
     default = engine.stores.providers.default_judge()
     if spec.judge_provider_id is not None:
-        judge = _endpoint(engine, engine.stores.providers.get(spec.judge_provider_id), spec.judge_model)
+        judge = endpoint_of(engine, engine.stores.providers.get(spec.judge_provider_id), spec.judge_model)
         if judge.kind == ProviderKind.DEMO and spec.judge_model is None:
             judge = judge.model_copy(update={"model": DEMO_JUDGE_MODEL})
     elif default is not None:
-        judge = _endpoint(engine, default, spec.judge_model)
+        judge = endpoint_of(engine, default, spec.judge_model)
     elif subject.kind == ProviderKind.DEMO:
         judge = subject.model_copy(update={"model": spec.judge_model or DEMO_JUDGE_MODEL})
     elif spec.judge_model is not None:

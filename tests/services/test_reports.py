@@ -252,6 +252,6 @@ def test_a_name_stays_text(text):
 
 def test_unseen_characters_are_shown_and_seen_ones_stay():
     assert visible("a\u202eb\u200bc\x1b[0m\x00\ttab\r\nline 中文 é 👍") == (
-        "a\\u202eb\\u200bc\\x1b[0m\\x00\ttab\nline 中文 é 👍"
+        "a\\u202eb\\u200bc\\x1b[0m\\x00\ttab\\x0d\nline 中文 é 👍"
     )
     assert not re.search(r"[\u202a-\u202e\u200b-\u200f]", visible("".join(map(chr, range(0x2000, 0x2070)))))
