@@ -15,12 +15,14 @@ engine, user = session.engine(), session.user()
 review_panel.empty_note_if_stored()
 
 # draw
-head, clause, undo = st.columns([4, 2, 3], vertical_alignment="bottom")
+head, clause, undo, keys = st.columns([3, 2, 3.2, 0.8], vertical_alignment="bottom")
 head.title(_("Review"), anchor=False)
 with clause:
     wanted = queue.draw_clause()
 with undo:
     review_panel.draw_undo()
+with keys:
+    review_panel.draw_keys()
 run_id = queue.asked_run()
 aside = review_panel.skipped()
 waiting = reviews.queue(engine, actor=user, run_id=run_id, clause=wanted, limit=queue.enough(aside))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard import session
-from dashboard.components import errors, pager, run_actions, run_form, run_progress, run_summary, run_table
+from dashboard.components import error_kinds, errors, pager, run_actions, run_form, run_progress, run_summary, run_table
 from dashboard.i18n import _
 from engine.domain.accounts import Permission
 from engine.services import catalog, providers, reports, results, runs
@@ -40,6 +40,7 @@ with errors.shown():
             run_summary.draw(
                 run, reports.totals(engine, run.id, actor=user), skipped=results.skipped(engine, run.id, actor=user)
             )
+            error_kinds.draw(run.id)
             run_actions.draw(run)
     else:
         run_progress.draw(run.id)

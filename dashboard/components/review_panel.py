@@ -139,3 +139,23 @@ def draw_expectation(result: ResultDetail) -> None:
         untrusted.say(result.instance.expectation.must)
         st.caption(_("It must not"))
         untrusted.say(result.instance.expectation.must_not)
+
+
+def draw_keys() -> None:
+    """The keys of this page, in a dialog of their own; the buttons print them too."""
+
+    @st.dialog(_("Keys"), icon=":material/keyboard:")
+    def listed() -> None:
+        for key, meaning in (
+            ("1 – 5", _("pick a reason")),
+            ("P", _("Pass")),
+            ("F", _("Fail")),
+            ("S", _("Skip")),
+            ("U", _("Undo")),
+            ("H", _("this list")),
+        ):
+            st.markdown(f"`{key}`  {meaning}")
+        st.caption(_("Single letters do nothing while you type."))
+
+    if st.button(_("Keys"), key="review.keys", shortcut="H", icon=":material/keyboard:", type="tertiary"):
+        listed()

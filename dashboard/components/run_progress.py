@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard import session, words
-from dashboard.components import clause_chart, errors, run_title, untrusted, verdict
+from dashboard.components import clause_chart, error_kinds, errors, run_title, untrusted, verdict
 from dashboard.i18n import _
 from engine.domain.runs import Progress, Run, RunStatus
 from engine.services import reports, results, runs
@@ -52,7 +52,7 @@ def draw(run_id: int) -> None:
         st.progress(min(now.share_done, 1.0), text=headline(now))
         verdict.counts(now.run, skipped=results.skipped(engine, run_id, actor=user))
         draw_waiting(now.run)
-        draw_errors(run_id)
+        error_kinds.draw(run_id)
     st.subheader(_("By clause, as it fills"))
     clause_chart.draw_progress(reports.by_clause(engine, run_id, actor=user), key=f"run_progress.clauses.{run_id}")
 
@@ -68,14 +68,3 @@ def draw_waiting(run: Run) -> None:
     )
     st.warning(f"{words.waiting(run.waiting)}{until}", icon=":material/hourglass_top:")
     untrusted.say(run.waiting.message)
-
-
-def draw_errors(run_id: int) -> None:
-    """Errors by kind, the first message of each readable."""
-    kinds = results.errors(session.engine(), run_id, actor=session.user())
-    if not kinds:
-        return
-    with st.expander(_("Errors by kind"), icon=":material/error:"):
-        for kind in kinds:
-            st.caption(f"{untrusted.label(kind.code)} · {words.count(kind.count)}")
-            untrusted.say(kind.message)

@@ -90,6 +90,7 @@ def test_a_run_under_way_is_followed_live_and_can_be_cancelled(tmp_path: pytest.
         runs.start(engine, RunSpec(profile="smoke", auto_judge=True), actor=engines.ADMIN)
         test = app(engine)
         assert "of 31" in test.get("progress")[0].proto.text
+        assert next(each for each in app(engine, at="results").button if each.label == "Download Markdown").disabled
         click(test, "run_progress.cancel.1")
         assert engines.until_over(engine, 1).status is RunStatus.CANCELLED
         test = app(engine, at="runs")
@@ -152,6 +153,13 @@ def test_a_run_is_deleted_only_after_a_dialog_that_names_what_goes(engine: Engin
     click(test, "run_actions.confirm")
     assert runs.page(engine, actor=engines.ADMIN).total == 0
     assert "Nothing has run yet." in texts(test)
+
+
+def test_errors_are_listed_by_kind_with_a_message(finished: Finished, app: App) -> None:
+    engine, run = finished
+    kind = results.errors(engine, run.id, actor=engines.ADMIN)[0]
+    test = app(engine, at="runs")
+    assert kind.message in [each.value for each in test.text]
 
 
 def test_the_results_of_a_run_are_one_click_away(finished: Finished, app: App) -> None:
@@ -388,6 +396,11 @@ def test_the_queue_can_be_narrowed_to_a_clause_and_a_run(finished: Finished, app
     assert f"run {run.id} only" in texts(test)
     test.selectbox(key="review.clause").set_value(item.clause).run()
     assert item.clause in texts(test)
+
+
+def test_the_keys_are_listed(finished: Finished, app: App) -> None:
+    test = click(app(finished[0], at="review"), "review.keys")
+    assert "pick a reason" in texts(test)
 
 
 def test_an_empty_queue_says_so(engine: Engine, app: App) -> None:
