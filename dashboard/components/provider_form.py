@@ -28,7 +28,7 @@ def report(found: CheckReport) -> None:
     if found.ok:
         took = "" if found.latency_ms is None else f" · {words.duration(found.latency_ms / 1000)}"
         st.success(
-            _("{model} answers.").format(model=untrusted.label(found.model)) + took, icon=":material/check_circle:"
+            _("{model} answers").format(model=untrusted.label(found.model)) + took, icon=":material/check_circle:"
         )
         return
     if found.error is None:

@@ -45,7 +45,7 @@ def draw(results: Sequence[Result], *, selected: int | None, key: str) -> int:
         on_select="rerun",
         selection_mode="single-row-required",
         selection_default={"selection": {"rows": [position or 0]}},
-        column_order=("clause", "mode", "outcome"),
+        column_order=("outcome", "clause", "mode"),
         column_config={
             "clause": st.column_config.TextColumn(_("clause"), width=152),
             "mode": st.column_config.TextColumn(_("mode"), width=108),

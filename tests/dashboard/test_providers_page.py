@@ -143,7 +143,7 @@ def test_hostile_names_stay_text_on_every_page(engine: Engine, app: App) -> None
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        (CheckReport(ok=True, latency_ms=None, model="m"), "m answers."),
+        (CheckReport(ok=True, latency_ms=None, model="m"), "m answers"),
         (CheckReport(ok=False, latency_ms=None, model="m"), "gave no reason"),
         (
             CheckReport(
