@@ -31,6 +31,7 @@ SIGNED_IN = "session.signed_in"
 CHECKED_AT = "session.checked_at"
 FRAME = "session.frame"
 ENDED = "session.ended"
+"""Whose session ended by itself: what they had typed is there again when the same person signs in."""
 SIGN_IN_ERROR = "session.sign_in_error"
 
 SELECTED_RUN = "runs.selected"
@@ -97,8 +98,8 @@ def current() -> accounts.DashboardSession | None:
     if held is not None:
         found = accounts.by_session(engine(), held.session_id)
         if found is None:
-            forget()
-            st.session_state[ENDED] = True
+            del st.session_state[SIGNED_IN]
+            st.session_state[ENDED] = held.user.id
             return None
     else:
         value = cookie()
@@ -158,6 +159,8 @@ class _OurAccounts:
                 _("User name or password is wrong.") if error.code == "invalid_credentials" else error.message
             )
             return False
+        if st.session_state.get(ENDED) != opened.user.id:
+            forget()
         st.session_state.pop(ENDED, None)
         st.session_state[SIGNED_IN] = opened
         st.session_state[CHECKED_AT] = time.monotonic()

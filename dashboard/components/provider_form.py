@@ -79,7 +79,7 @@ def draw(provider: Provider | None) -> bool:
     if provider is None:
         st.pills(_("Presets"), list(PRESETS), key=KEY("preset"), on_change=_preset)
     left, right = st.columns(2)
-    left.text_input(_("Name"), key=KEY("name"), max_chars=80)
+    left.text_input(_("Name"), key=KEY("name"), max_chars=80, persist_state="session")
     right.segmented_control(
         _("Kind"),
         list(ProviderKind),
@@ -89,12 +89,15 @@ def draw(provider: Provider | None) -> bool:
         }.__getitem__,
         required=True,
         key=KEY("kind"),
+        persist_state="session",
     )
     demo = st.session_state[KEY("kind")] is ProviderKind.DEMO
     if not demo:
-        st.text_input(_("Base URL"), key=KEY("base_url"), placeholder="https://…/v1", max_chars=2000)
+        st.text_input(
+            _("Base URL"), key=KEY("base_url"), placeholder="https://…/v1", max_chars=2000, persist_state="session"
+        )
     left, right = st.columns(2)
-    left.text_input(_("Default model"), key=KEY("model"), max_chars=200)
+    left.text_input(_("Default model"), key=KEY("model"), max_chars=200, persist_state="session")
     if not demo:
         right.text_input(
             _("API key"),
@@ -106,12 +109,23 @@ def draw(provider: Provider | None) -> bool:
         )
     with st.expander(_("Limits"), icon=":material/tune:"):
         one, two, three = st.columns(3)
-        one.number_input(_("Requests at once"), min_value=1, max_value=512, step=1, key=KEY("concurrency"))
-        two.number_input(_("Requests per minute"), min_value=1, step=1, value=None, key=KEY("rpm"))
-        three.number_input(_("Time-out in seconds"), min_value=1.0, max_value=3600.0, value=None, key=KEY("timeout"))
+        one.number_input(
+            _("Requests at once"), min_value=1, max_value=512, step=1, key=KEY("concurrency"), persist_state="session"
+        )
+        two.number_input(
+            _("Requests per minute"), min_value=1, step=1, value=None, key=KEY("rpm"), persist_state="session"
+        )
+        three.number_input(
+            _("Time-out in seconds"),
+            min_value=1.0,
+            max_value=3600.0,
+            value=None,
+            key=KEY("timeout"),
+            persist_state="session",
+        )
     one, two = st.columns(2)
-    one.toggle(_("Default for runs"), key=KEY("is_default"))
-    two.toggle(_("Default judge"), key=KEY("is_default_judge"))
+    one.toggle(_("Default for runs"), key=KEY("is_default"), persist_state="session")
+    two.toggle(_("Default judge"), key=KEY("is_default_judge"), persist_state="session")
     check, save = st.columns(2)
     if check.button(_("Check connection"), icon=":material/network_check:", key=KEY("check"), width="stretch"):
         with errors.shown(), st.spinner(_("Asking the endpoint something short …")):

@@ -101,6 +101,42 @@ def test_a_session_revoked_elsewhere_is_out_at_its_next_action(engine: Engine, a
     assert "Your session has ended" in test.info[0].value
 
 
+def revoke(engine: Engine, test: AppTest) -> AppTest:
+    held = test.session_state[session.SIGNED_IN]
+    accounts.logout(engine, held.session_id, actor=held.user)
+    test.session_state[session.CHECKED_AT] = 0
+    return test.run()
+
+
+def test_what_was_typed_is_there_again_when_the_same_person_signs_in_after_the_session_ended(
+    engine: Engine, app: App
+) -> None:
+    test = app(engine, at="providers")
+    test.button(key="providers.add").click().run()
+    test.text_input(key="provider_form.name").input("half filled").run()
+    test = revoke(engine, test)
+    assert not any(each.key == "provider_form.name" for each in test.text_input)
+    test = submit(test, "gly", "maxta2026")
+    assert test.text_input(key="provider_form.name").value == "half filled"
+
+
+def test_nobody_else_finds_what_was_typed(engine: Engine, app: App) -> None:
+    test = app(engine, at="runs")
+    test.text_input(key="run_form.note").input("mine alone").run()
+    test = revoke(engine, test)
+    test.session_state[session.ENDED] = 999
+    test = submit(test, "gly", "maxta2026")
+    assert test.text_input(key="run_form.note").value == ""
+
+
+def test_signing_out_forgets_what_was_typed(engine: Engine, app: App) -> None:
+    test = app(engine, at="runs")
+    test.text_input(key="run_form.note").input("mine alone").run()
+    test = test.button(key="session.sign_out").click().run()
+    test = submit(test, "gly", "maxta2026")
+    assert test.text_input(key="run_form.note").value == ""
+
+
 def test_a_reload_with_the_cookie_stays_signed_in(engine: Engine, app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = accounts.open_session(engine, "gly", "maxta2026", client="127.0.0.1")
     value = accounts.redeem_code(engine, str(opened.code))
