@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -56,10 +57,18 @@ def magistrate(tmp_path):
     return CommandLine(tmp_path)
 
 
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory):
+    """A database file as `init-db` leaves it, made once: each start of the command costs a second."""
+    folder = tmp_path_factory.mktemp("prepared")
+    with engines.opened(folder, run_worker=False):
+        pass
+    return folder / "platform.db"
+
+
 @pytest.fixture
-def small(tmp_path):
-    """The same with a prepared database and a bank of 60 plain cases, profile `full`."""
+def small(tmp_path, prepared):
+    """A prepared database and a bank of 60 plain cases, profile `full`."""
     bank = engines.write_bank(tmp_path / "bank", [engines.case(number) for number in range(60)])
-    command = CommandLine(tmp_path, BANK_FILE=str(bank))
-    command("init-db")
-    return command
+    shutil.copy(prepared, tmp_path / "platform.db")
+    return CommandLine(tmp_path, BANK_FILE=str(bank))

@@ -78,6 +78,7 @@ def test_every_clause_has_a_row_with_counts_and_interval(finished):
     assert len(rows) == 31
     first = rows[0]
     assert (first.clause, first.planned, first.executed, first.passed, first.fail) == ("A.1.a", 3, 3, 2, 1)
+    assert first.pending == first.needs_human_review + first.judge_format_error + first.undecided
     assert first.pass_rate == pytest.approx(2 / 3)
     assert first.ci_low == pytest.approx(0.2077, abs=1e-3) and first.ci_high == pytest.approx(0.9385, abs=1e-3)
     empty = rows[5]
@@ -100,6 +101,7 @@ def test_figures_of_a_run_that_does_not_exist_are_refused(finished):
         lambda: reports.by_clause(engine, 99, actor=ADMIN),
         lambda: reports.totals(engine, 99, actor=ADMIN),
         lambda: results.page(engine, 99, ResultFilter(), actor=ADMIN),
+        lambda: reviews.count(engine, 99, actor=ADMIN),
         lambda: reports.export(engine, 99, ResultFilter(), actor=ADMIN),
     ):
         with pytest.raises(NotFoundError) as error:
