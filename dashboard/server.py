@@ -146,6 +146,7 @@ def host_names(host: str) -> frozenset[str]:
 
 
 settings = settings_module.load()
+assembly.configure_logging(settings)
 api = create_api(allow_origins=[origin.strip() for origin in settings.cors_allow_origins.split(",") if origin.strip()])
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import streamlit as st
+import structlog
 
 from dashboard.components import untrusted
 from dashboard.i18n import _
 from engine.errors import EngineError, InputError, NotAuthenticated, TooManyAttempts
 
-log = logging.getLogger("magistrate.dashboard")
+log = structlog.get_logger(__name__)
 
 
 def words(error: EngineError) -> str:
@@ -76,7 +76,7 @@ def unexpected(error: Exception) -> bool:
         st.error(words(error), icon=":material/error:")
         return True
     reference = uuid.uuid4().hex[:12]
-    log.error("page failed, reference %s", reference, exc_info=error)
+    log.error("page_failed", reference=reference, exc_info=error)
     st.error(
         _("Something went wrong on this page. The log has it under {reference}.").format(reference=reference),
         icon=":material/error:",

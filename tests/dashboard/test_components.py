@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-import pytest
+import structlog
 import time_machine
 from streamlit.testing.v1 import AppTest
 
@@ -278,16 +278,17 @@ def test_an_image_that_is_gone_is_a_sentence_in_its_place(engine: Engine, app: A
     assert "fixture map" in test.caption[0].value
 
 
-def test_a_page_that_fails_shows_a_reference_and_nothing_of_the_error(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_page_that_fails_shows_a_reference_and_nothing_of_the_error() -> None:
     def script() -> None:
         from dashboard.components import errors
 
         assert errors.unexpected(ValueError("secret prompt"))
 
-    test = drawn(script)
+    with structlog.testing.capture_logs() as logged:
+        test = drawn(script)
     assert "secret" not in test.error[0].value
     reference = test.error[0].value.split()[-1].rstrip(".")
-    assert reference in caplog.text
+    assert [(entry["event"], entry["reference"]) for entry in logged] == [("page_failed", reference)]
 
 
 def test_errors_are_words_with_the_fields_that_are_wrong() -> None:

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import json
 import re
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from tests.dashboard.serving import served
+from tests.dashboard.serving import PATIENCE_S, served
 
 
 @pytest.fixture(scope="module")
@@ -103,3 +106,26 @@ def test_the_short_addresses_of_the_documentation_lead_to_it(client: httpx.Clien
 def test_the_api_takes_no_cookie_for_a_token(client: httpx.Client) -> None:
     answer = client.get("/api/v1/runs", headers={"cookie": "__Host-magistrate=anything"})
     assert answer.status_code == 401
+
+
+def test_the_log_is_json_at_the_level_the_settings_ask_for(tmp_path: Path) -> None:
+    for level, expected in (("INFO", ["run_ended"]), ("WARNING", [])):
+        folder = tmp_path / level
+        folder.mkdir()
+        with served(folder, LOG_JSON="true", LOG_LEVEL_TEST=level, DEMO_ANSWER_SECONDS="0") as address:
+            run_to_its_end(f"{address}/api/v1")
+        lines = (folder / "server.log").read_text(encoding="utf-8").splitlines()
+        events = [json.loads(line)["event"] for line in lines if line.startswith("{")]
+        assert events == expected
+
+
+def run_to_its_end(api: str) -> None:
+    credentials = {"username": "gly", "password": "maxta2026"}
+    token = httpx.post(f"{api}/auth/login", json=credentials).json()["access_token"]
+    with httpx.Client(headers={"authorization": f"Bearer {token}"}) as client:
+        started = client.post(f"{api}/runs", json={"profile": "smoke", "auto_judge": False})
+        assert started.status_code == 202, started.text
+        deadline = time.monotonic() + PATIENCE_S
+        while client.get(f"{api}/runs/{started.json()['id']}").json()["status"] != "completed":
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
