@@ -238,7 +238,10 @@ class QueueItem(Result):
 
 
 class ClauseRow(Model):
-    """One clause of a report. `executed` = results with an answer; `pending` = answered without pass or fail."""
+    """One clause of a report. `executed` = results with an answer; `pending` = answered without pass or fail.
+
+    `pending` is the sum of `needs_human_review`, `judge_format_error` and `undecided`: not judged yet, or not to be.
+    """
 
     clause: str
     title: str
@@ -247,6 +250,9 @@ class ClauseRow(Model):
     passed: int = Field(alias="pass", serialization_alias="pass")
     fail: int
     pending: int
+    needs_human_review: int = 0
+    judge_format_error: int = 0
+    undecided: int = 0
     errors: int
     skipped: int
     pass_rate: float | None
@@ -265,6 +271,9 @@ class ClauseCounts(Model):
     passed: int
     fail: int
     pending: int
+    needs_human_review: int = 0
+    judge_format_error: int = 0
+    undecided: int = 0
     errors: int
     skipped: int
 

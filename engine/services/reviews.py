@@ -25,6 +25,13 @@ def queue(
     return engine.stores.results.queue(run_id=run_id, clause=clause, limit=limit, offset=offset)
 
 
+def count(engine: Engine, run_id: int, *, actor: User) -> int:
+    """How many decisions a run holds, those taken back included. Raises NotFoundError `run_not_found`."""
+    actor.require(Permission.READ)
+    engine.stores.runs.require(run_id)
+    return engine.stores.reviews.count(run_id)
+
+
 def decide(
     engine: Engine,
     run_id: int,

@@ -39,6 +39,7 @@ from engine.domain.runs import (
     Result,
     ResultDetail,
     ResultFilter,
+    RunStatus,
 )
 from engine.domain.verdicts import JudgeKind, Judgement, QueueReason, Review, ReviewVerdict, Verdict
 from engine.errors import InputError, NotFoundError
@@ -52,6 +53,7 @@ from engine.store.tables import (
     instances,
     judgements,
     reviews,
+    runs,
     transcripts,
 )
 
@@ -251,7 +253,8 @@ class ResultStore:
                 tally["errors"] += row.n
             elif row.execution_status == ExecutionStatus.COMPLETED:
                 tally["executed"] += row.n
-                tally[row.verdict if row.verdict in DECISIVE else "pending"] += row.n
+                tally[row.verdict or NO_VERDICT] += row.n
+                tally["pending"] += 0 if row.verdict in DECISIVE else row.n
         return [
             ClauseCounts(
                 key=word,
@@ -260,6 +263,9 @@ class ResultStore:
                 passed=tally["pass"],
                 fail=tally["fail"],
                 pending=tally["pending"],
+                needs_human_review=tally[Verdict.NEEDS_HUMAN_REVIEW],
+                judge_format_error=tally[Verdict.JUDGE_FORMAT_ERROR],
+                undecided=tally[NO_VERDICT],
                 errors=tally["errors"],
                 skipped=tally["skipped"],
             )
@@ -320,6 +326,32 @@ class ResultStore:
         )
         with self._database.reading() as connection:
             return [(row.error_code or "unknown", row.n, row.error_message or "") for row in connection.execute(query)]
+
+    def median_latency_s(self, provider_id: int) -> float | None:
+        """Seconds an answered instance took in the middle case of this provider's newest completed run."""
+        newest = (
+            select(runs.c.id)
+            .where(runs.c.provider_id == provider_id, runs.c.status == RunStatus.COMPLETED.value)
+            .order_by(runs.c.id.desc())
+            .limit(1)
+            .scalar_subquery()
+        )
+        ranked = (
+            select(
+                attempts.c.latency_ms,
+                func.row_number().over(order_by=attempts.c.latency_ms).label("place"),
+                func.count().over().label("n"),
+            )
+            .select_from(with_shown_attempt())
+            .where(executions.c.run_id == newest, attempts.c.execution_status == ExecutionStatus.COMPLETED.value)
+            .subquery()
+        )
+        middle = select(func.avg(ranked.c.latency_ms)).where(
+            2 * ranked.c.place >= ranked.c.n, 2 * ranked.c.place <= ranked.c.n + 2
+        )
+        with self._database.reading() as connection:
+            median_ms = connection.scalar(middle)
+        return None if median_ms is None else float(median_ms) / 1000
 
 
 def _with_instances(*conditions: ColumnElement[bool]) -> Select[Any]:

@@ -16,6 +16,16 @@ class ReviewStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    def count(self, run_id: int) -> int:
+        """How many decisions were taken in a run, those taken back included."""
+        query = (
+            select(func.count())
+            .select_from(reviews.join(executions, executions.c.id == reviews.c.execution_id))
+            .where(executions.c.run_id == run_id)
+        )
+        with self._database.reading() as connection:
+            return connection.scalar(query) or 0
+
     def add(
         self,
         run_id: int,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.domain.cases import Mode
-from engine.domain.runs import ClauseCounts, ExecutionStatus, ResultFilter
+from engine.domain.runs import ClauseCounts, ExecutionStatus, ResultFilter, RunStatus
 from engine.domain.verdicts import QueueReason, ReviewVerdict, Verdict
 from engine.errors import InputError, NotFoundError
 from engine.store.result_store import BATCH
@@ -151,16 +151,53 @@ def test_counts_by_clause_and_mode_add_up(stores, mixed):
     run, ids = mixed
     review(stores, run, ids["h1"], ReviewVerdict.PASS)
 
-    def counts(key, *numbers):
+    def counts(key, *numbers, **open_of):
         words = ("planned", "executed", "passed", "fail", "pending", "errors", "skipped")
-        return ClauseCounts(key=key, **dict(zip(words, numbers, strict=True)))
+        return ClauseCounts(key=key, **dict(zip(words, numbers, strict=True)), **open_of)
 
     assert stores.results.by_clause(run.id) == [
         counts("A.1.a", 3, 2, 2, 0, 0, 1, 0),
         counts("A.1.b", 3, 2, 1, 1, 0, 0, 1),
-        counts("A.2.a", 3, 2, 0, 0, 2, 0, 0),
+        counts("A.2.a", 3, 2, 0, 0, 2, 0, 0, judge_format_error=1, undecided=1),
     ]
-    assert stores.results.by_mode(run.id) == [counts("rf", 2, 2, 1, 0, 1, 0, 0), counts("single", 7, 4, 2, 1, 1, 1, 1)]
+    assert stores.results.by_mode(run.id) == [
+        counts("rf", 2, 2, 1, 0, 1, 0, 0, judge_format_error=1),
+        counts("single", 7, 4, 2, 1, 1, 1, 1, undecided=1),
+    ]
+
+
+def test_open_answers_are_counted_by_what_they_wait_for(stores, writer, mixed):
+    run, ids = mixed
+    review(stores, run, ids["p1"], ReviewVerdict.FAIL)
+    review(stores, run, ids["h1"], ReviewVerdict.PASS)
+    review(stores, run, ids["h1"], ReviewVerdict.CLEAR)
+    settle(writer, ids["w1"], answer(), Verdict.NEEDS_HUMAN_REVIEW)
+    rows = {row.key: row for row in stores.results.by_clause(run.id)}
+    assert {key: (row.needs_human_review, row.judge_format_error, row.undecided) for key, row in rows.items()} == {
+        "A.1.a": (0, 0, 0),
+        "A.1.b": (1, 0, 0),
+        "A.2.a": (1, 1, 1),
+    }
+    for row in rows.values():
+        assert row.pending == row.needs_human_review + row.judge_format_error + row.undecided
+        assert row.executed == row.passed + row.fail + row.pending
+
+
+@pytest.mark.parametrize(("latencies", "median_s"), [((40,), 0.04), ((900, 10, 40), 0.04), ((900, 10, 40, 60), 0.05)])
+def test_the_median_latency_is_that_of_the_newest_completed_run_of_the_provider(stores, writer, latencies, median_s):
+    def done(values, *, provider_id, status=RunStatus.COMPLETED):
+        run, ids = make_run(stores, len(values) + 1, provider_id=provider_id)
+        for key, latency_ms in zip(ids, values, strict=False):
+            settle(writer, key, answer().model_copy(update={"latency_ms": latency_ms}))
+        settle(writer, ids[-1], failure())
+        stores.runs.set_status(run.id, status)
+
+    assert stores.results.median_latency_s(7) is None
+    done([5000], provider_id=7)
+    done(latencies, provider_id=7)
+    done([7000], provider_id=8)
+    done([8000], provider_id=7, status=RunStatus.CANCELLED)
+    assert stores.results.median_latency_s(7) == pytest.approx(median_s)
 
 
 def test_skipping_says_why_and_spares_what_was_tried(stores, mixed):

@@ -101,3 +101,14 @@ def test_only_answers_can_be_decided_about(stores, writer):
         with pytest.raises(NotFoundError) as missing:
             decide(stores, run_of, key)
         assert missing.value.code == "result_not_found"
+
+
+def test_decisions_are_counted_run_by_run(stores, writer):
+    run, ids = make_run(stores)
+    other, others = make_run(stores)
+    for key in (*ids, *others):
+        settle(writer, key, answer())
+    decide(stores, run, ids[0])
+    decide(stores, run, ids[0], ReviewVerdict.CLEAR)
+    decide(stores, run, ids[2], ReviewVerdict.FAIL)
+    assert (stores.reviews.count(run.id), stores.reviews.count(other.id)) == (3, 0)
