@@ -89,8 +89,8 @@ def serve() -> None:
     typer.echo("  stop with Ctrl-C")
     typer.echo("")
     sys.stdout.flush()
-    arguments = _server_arguments(settings)
-    os.execv(arguments[0], arguments)  # noqa: S606 - our own interpreter, no shell
+    command = installation.server_command(settings)
+    os.execv(command[0], command)  # noqa: S606 - our own interpreter, no shell
 
 
 @app.command()
@@ -400,51 +400,6 @@ def _facts(facts: dict[str, str]) -> str:
 
 def _shown_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
-
-
-def _server_arguments(settings: Settings) -> list[str]:
-    """How Streamlit is started.
-
-    Streamlit reads `.streamlit/config.toml` of the folder it is started in; ours goes along as flags, so that it holds
-    in any folder. What safety depends on is set here, whatever a file says.
-    """
-    import tomllib
-
-    from engine.settings import ROOT
-
-    options = dict(_flat(tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))))
-    options |= {
-        "server.address": settings.host,
-        "server.port": settings.port,
-        "server.headless": True,
-        "server.fileWatcherType": "none",
-        "server.enableXsrfProtection": True,
-        "server.enableCORS": True,
-        "server.enableStaticServing": False,
-        "server.enableAgentApi": False,
-        "server.maxUploadSize": 1,
-        "client.showErrorDetails": "none",
-        "client.showErrorLinks": False,
-        "client.toolbarMode": "minimal",
-        "browser.gatherUsageStats": False,
-        "global.developmentMode": False,
-        "runner.magicEnabled": False,
-    }
-    flags = [part for name, value in options.items() for part in (f"--{name}", _text(value))]
-    return [sys.executable, "-m", "streamlit", "run", str(ROOT / "dashboard" / "server.py"), *flags]
-
-
-def _flat(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Options of nested tables under their dotted names; lists are left out, because a flag cannot carry one."""
-    for name, value in table.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{name}.")
-        elif not isinstance(value, list):
-            yield prefix + name, value
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 if __name__ == "__main__":

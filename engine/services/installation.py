@@ -8,15 +8,18 @@ import os
 import secrets
 import socket
 import stat
+import sys
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from engine.accounts.passwords import DEFAULT_USERNAME
 from engine.assembly import Engine, open_engine
 from engine.domain.providers import ProviderDraft, ProviderKind
 from engine.errors import ConflictError, InputError, UnavailableError
 from engine.providers.demo import MODEL as DEMO_MODEL
-from engine.settings import WEAK_SECRET_CHARACTERS, Settings
+from engine.settings import ROOT, WEAK_SECRET_CHARACTERS, Settings
 from engine.store import Database
 
 DEMO_PROVIDER = "demo"
@@ -133,6 +136,47 @@ def _unusable(settings: Settings, error: OSError) -> InputError | ConflictError:
     if error.errno == errno.EACCES:
         return InputError(f"{where} needs more rights; set PORT to one above 1023", code="bad_port")
     return InputError(f"{where} cannot be served: {error.strerror}; set HOST to an address of this machine")
+
+
+def server_command(settings: Settings) -> list[str]:
+    """How Streamlit is started: interpreter, script and flags.
+
+    Streamlit reads `.streamlit/config.toml` of the folder it is started in; ours goes along as flags, so that it holds
+    in any folder. What safety depends on is set here, whatever a file says.
+    """
+    options = dict(_flat(tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))))
+    options |= {
+        "server.address": settings.host,
+        "server.port": settings.port,
+        "server.headless": True,
+        "server.fileWatcherType": "none",
+        "server.enableXsrfProtection": True,
+        "server.enableCORS": True,
+        "server.enableStaticServing": False,
+        "server.enableAgentApi": False,
+        "server.maxUploadSize": 1,
+        "client.showErrorDetails": "none",
+        "client.showErrorLinks": False,
+        "client.toolbarMode": "minimal",
+        "browser.gatherUsageStats": False,
+        "global.developmentMode": False,
+        "runner.magicEnabled": False,
+    }
+    flags = [part for name, value in options.items() for part in (f"--{name}", _text(value))]
+    return [sys.executable, "-m", "streamlit", "run", str(ROOT / "dashboard" / "server.py"), *flags]
+
+
+def _flat(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Options of nested tables under their dotted names; lists are left out, because a flag cannot carry one."""
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        elif not isinstance(value, list):
+            yield prefix + name, value
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def is_loopback(host: str) -> bool:

@@ -103,3 +103,23 @@ class TestVault:
     def test_the_hint_gives_away_nothing_of_a_short_key(self):
         assert hint(SecretStr("sk-0123456789abcd")) == "abcd"
         assert hint(SecretStr("elevenchars")) == ""
+
+
+def test_the_server_is_started_with_its_guards_whatever_folder_it_is_in(tmp_path):
+    command = installation.server_command(engines.settings(tmp_path, port=8123))
+    flags = dict(zip(command[5::2], command[6::2], strict=True))
+    assert command[1:4] == ["-m", "streamlit", "run"] and command[4].endswith("server.py")
+    assert flags["--server.address"] == "127.0.0.1" and flags["--server.port"] == "8123"
+    assert flags["--client.showErrorDetails"] == "none" and flags["--client.showErrorLinks"] == "false"
+    assert flags["--server.enableXsrfProtection"] == "true" and flags["--server.enableAgentApi"] == "false"
+    assert flags["--theme.light.primaryColor"] == "#2F5D8C"
+
+
+def test_a_secret_that_could_be_guessed_is_refused(tmp_path):
+    with pytest.raises(InputError) as short:
+        installation.prepare(engines.settings(tmp_path, auth_token_secret=SecretStr("short")))
+    assert short.value.code == "weak_secret"
+    with pytest.raises(InputError):
+        installation.require_sound_secret(
+            engines.settings(tmp_path, auth_token_secret=SecretStr(""), app_env="production")
+        )
