@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from engine.domain.accounts import Role
 from engine.domain.providers import ProviderDraft, ProviderKind
-from engine.domain.runs import ResultFilter, RunSpec
+from engine.domain.runs import ExecutionError, ExecutionStatus, ResultFilter, RunSpec
 from engine.domain.text import visible
 from engine.domain.verdicts import ReviewVerdict, Verdict
 from engine.errors import ConflictError, InputError, NotFoundError, PermissionDenied
@@ -20,7 +20,7 @@ from engine.reports.statistics import pass_rate_interval
 from engine.services import catalog, reports, results, reviews, runs
 from tests.support import engines
 from tests.support.engines import ADMIN
-from tests.support.scripted_server import ScriptedServer, message, texts
+from tests.support.scripted_server import ScriptedServer, default_answer, message, texts
 
 HOSTILE = (
     "# not a heading\n\n```\nescape ```` `````\n~~~~\n| a | b |\n|---|---|\n"
@@ -257,3 +257,48 @@ def test_unseen_characters_are_shown_and_seen_ones_stay():
         "a\\u202eb\\u200bc\\x1b[0m\\x00\ttab\\x0d\nline 中文 é 👍"
     )
     assert not re.search(r"[\u202a-\u202e\u200b-\u200f]", visible("".join(map(chr, range(0x2000, 0x2070)))))
+
+
+def test_tools_calls_refusals_warnings_and_earlier_attempts_are_in_the_report(tmp_path):
+    """A run whose store holds a failed first attempt and an answered second one."""
+    call = {"id": "call-1", "type": "function", "function": {"name": "look_up", "arguments": '{"key": "```"}'}}
+
+    def answer(request):
+        if "uestion number" not in texts(request)[0][1]:
+            return default_answer(request, capable=True)
+        return message("Done.") if texts(request)[-1][0] == "tool" else message(None, tool_calls=[call])
+
+    tool = {"name": "look_up", "description": "Looks.", "parameters": {"type": "object"}, "result": {"value": 42}}
+    cases = [engines.case(0, mode="tool", tools=[tool], tool_call_policy={"required": ["look_up"]})]
+    bank = engines.write_bank(tmp_path / "bank", cases)
+    with ScriptedServer(answer=answer) as server, engines.opened(tmp_path, bank_file=bank) as engine:
+        provider = engine.stores.providers.create(
+            ProviderDraft(
+                name="p",
+                kind=ProviderKind.OPENAI,
+                base_url=server.base_url,
+                default_model="scripted",
+                is_default_judge=True,
+            )
+        )
+        spec = RunSpec(profile="full", auto_judge=True, provider_id=provider.id)
+        run = engines.until_over(engine, runs.start(engine, spec, actor=ADMIN).id)
+        assert run.warnings and "left out" in run.warnings[0]
+        first = results.page(engine, run.id, ResultFilter(), actor=ADMIN).items[0]
+        again = results.get(engine, run.id, first.execution_id, actor=ADMIN).attempts_history[0]
+        failed = again.model_copy(
+            update={
+                "number": 2,
+                "execution_status": ExecutionStatus.ERROR,
+                "output": None,
+                "judgements": (),
+                "automatic_verdict": None,
+                "error": ExecutionError(code="timeout", message="no answer in 5 s"),
+            }
+        )
+        engine._commit.answered(first.execution_id, failed).result(10)
+        text = report_of(engine, run)
+    assert 'look_up({"key": "```"})' in text and "Tools offered:" in text and '"description": "Looks."' in text
+    assert "Warnings:" in text and "default judge is the model under test" in text
+    assert "### Other attempts" in text and "timeout: no answer in 5 s" in text
+    assert "attempt 2" in text and "Verdict: pass" in text
