@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard import session, words
-from dashboard.components import untrusted
+from dashboard.components import fault
 from dashboard.i18n import _
 from engine.services import results
 
@@ -16,5 +16,4 @@ def draw(run_id: int) -> None:
         return
     with st.expander(_("Errors by kind"), icon=":material/error:"):
         for kind in kinds:
-            st.caption(f"{untrusted.label(kind.code)} · {words.count(kind.count)}")
-            untrusted.say(kind.message)
+            fault.draw_item(kind.code, kind.message, count=words.count(kind.count))

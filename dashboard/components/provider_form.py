@@ -6,7 +6,7 @@ import streamlit as st
 from pydantic import SecretStr, ValidationError
 
 from dashboard import session, words
-from dashboard.components import errors, untrusted
+from dashboard.components import errors, fault, untrusted
 from dashboard.i18n import _
 from engine.domain.providers import CheckReport, Provider, ProviderChange, ProviderDraft, ProviderKind
 from engine.services import providers
@@ -34,21 +34,7 @@ def report(found: CheckReport) -> None:
     if found.error is None:
         st.error(_("The check failed and gave no reason."), icon=":material/error:")
         return
-    known = {
-        "timeout": _("No answer in time."),
-        "connection": _("The address cannot be reached."),
-        "tls": _("The TLS certificate is not trusted."),
-        "auth": _("The key is refused."),
-        "not_found": _("Nothing answers at this address, or the model is unknown there."),
-        "rate_limited": _("The endpoint limits the rate; try again later."),
-        "server_error": _("The endpoint reports an error of its own."),
-        "bad_request": _("The endpoint refuses the request."),
-        "malformed_body": _("The answer is not that of a chat endpoint."),
-        "empty_answer": _("The model answered nothing."),
-        "too_large": _("The answer is too large."),
-    }.get(found.error.code, "")
-    parts = [known, untrusted.label(found.error.message, limit=500), untrusted.label(found.error.hint, limit=300)]
-    st.error("  \n".join(part for part in parts if part), icon=":material/error:")
+    fault.draw(found.error.code, found.error.message, hint=found.error.hint)
 
 
 def fill(provider: Provider | None) -> None:

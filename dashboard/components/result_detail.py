@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dashboard import session, words
-from dashboard.components import untrusted, verdict
+from dashboard.components import fault, untrusted, verdict
 from dashboard.i18n import _, language
 from engine.domain.cases import Instance
 from engine.domain.chat import FixtureRef, Message, ToolCall
@@ -55,8 +55,7 @@ def draw_trail(result: ResultDetail) -> None:
                     st.caption(_("decided by a person; the automatic verdict was"), width="content")
                     verdict.draw(result.automatic_verdict)
         if result.error is not None:
-            st.caption(untrusted.label(result.error.code))
-            untrusted.say(result.error.message)
+            fault.draw_item(result.error.code, result.error.message)
         for judgement in result.judgements:
             draw_judgement(judgement)
         for review in result.reviews:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import words
-from dashboard.components import run_title, untrusted, verdict
+from dashboard import faults, words
+from dashboard.components import fault, run_title, untrusted, verdict
 from dashboard.i18n import _
 from engine.domain.runs import Run
 from engine.services.reports import Rate, Totals
@@ -21,9 +21,9 @@ def draw(run: Run, totals: Totals, *, skipped: dict[str, int]) -> None:
             help=words.utc(run.finished_at),
         )
     if run.error:
-        st.error(untrusted.label(run.error, limit=500), icon=":material/error:")
+        fault.draw_run(run.error)
     for warning in run.warnings:
-        st.warning(untrusted.label(warning, limit=500), icon=":material/warning:")
+        st.warning(faults.sentence(warning) or untrusted.label(warning, limit=500), icon=":material/warning:")
     draw_figures(run, totals)
     verdict.counts(run, skipped=skipped)
 

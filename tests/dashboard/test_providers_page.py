@@ -44,7 +44,7 @@ def test_a_check_before_saving_says_what_is_wrong_and_keeps_the_form(engine: Eng
     test = click(app(engine, at="providers"), "providers.add")
     form(test, name="local", base_url="http://127.0.0.1:9/v1", model="some-model")
     click(test, provider_form.KEY("check"))
-    assert test.error[0].value.startswith("The address cannot be reached.")
+    assert test.error[0].value.startswith("**The address cannot be reached.** Check the address and the port")
     assert test.text_input(key=provider_form.KEY("name")).value == "local"
     assert len(providers.page(engine, actor=engines.ADMIN)) == 1
 
