@@ -11,30 +11,33 @@ from dashboard.i18n import _
 ROW = 21
 """Height of one clause, in pixels; every label gets its line."""
 
+GAP = 10
+"""Between the plot and the figures beside it, in pixels."""
+
 THIN_ROW = 18
 """The same while a run goes on, when all 31 should be seen at once."""
 
-STATES = ("pass", "fail", "open", "error", "skipped", "left")
+STATES = ("pass", "fail", "review", "unreadable", "undecided", "error", "skipped", "left")
 
 
 def pass_rate_by_clause(rows: pd.DataFrame, *, threshold: float, dark: bool) -> alt.LayerChart:
     """A point on its 95 % interval for each clause, against the threshold.
 
     `rows` has one row a clause: label, title (str), passed, judged, open (int), rate, low, high (0 to 1, NaN where
-    judged is 0), note (str: the counts in words).
+    judged is 0), figures (str: counts and interval), still_open (str: what is in no rate, or nothing).
     """
     ink = palette.ink(dark=dark)
     met = palette.PASS.shade(dark=dark)
     missed = palette.FAIL.shade(dark=dark)
-    rows = rows.assign(
-        below=rows["rate"] < threshold, empty=rows["judged"] == 0, at_note=1.03, at_empty=0.0, threshold=threshold
-    )
+    rows = rows.assign(below=rows["rate"] < threshold, empty=rows["judged"] == 0, threshold=threshold)
     tooltip = [
         alt.Tooltip("title:N", title=_("clause")),
         alt.Tooltip("rate:Q", title=_("pass rate"), format=".1%"),
         alt.Tooltip("low:Q", title=_("95 % from"), format=".1%"),
         alt.Tooltip("high:Q", title=_("to"), format=".1%"),
-        alt.Tooltip("note:N", title=_("passed of judged")),
+        alt.Tooltip("passed:Q", title=_("passed"), format=","),
+        alt.Tooltip("judged:Q", title=_("judged"), format=","),
+        alt.Tooltip("open:Q", title=_("open"), format=","),
     ]
     y = alt.Y(
         "label:N",
@@ -44,7 +47,7 @@ def pass_rate_by_clause(rows: pd.DataFrame, *, threshold: float, dark: bool) -> 
     )
     x = alt.X(
         "rate:Q",
-        scale=alt.Scale(domain=[0, 1.3], nice=False),
+        scale=alt.Scale(domain=[0, 1], nice=False),
         title=_("pass rate with its 95 % interval"),
         axis=alt.Axis(
             values=[0, 0.2, 0.4, 0.6, 0.8, 1],
@@ -71,12 +74,27 @@ def pass_rate_by_clause(rows: pd.DataFrame, *, threshold: float, dark: bool) -> 
     wanted = (
         alt.Chart(rows.head(1)).mark_rule(strokeDash=[4, 3], color=ink.muted, strokeWidth=1.2).encode(x="threshold:Q")
     )
-    note = base.mark_text(align="left", baseline="middle", fontSize=11.5).encode(
-        x="at_note:Q",
-        text="note:N",
-        color=alt.condition(alt.datum.empty, alt.value(ink.muted), alt.value(ink.text)),
+    first, second = _room(rows["figures"]), _room(rows["still_open"])
+    figures = _beside(base, offset=GAP).encode(
+        text="figures:N", color=alt.condition(alt.datum.empty, alt.value(ink.muted), alt.value(ink.text))
     )
-    return alt.layer(wanted, line, point, note).properties(height=ROW * len(rows)).configure_view(strokeWidth=0)
+    still_open = _beside(base, offset=GAP + first).encode(text="still_open:N", color=alt.value(ink.muted))
+    return (
+        alt.layer(wanted, line, point, figures, still_open)
+        .properties(height=ROW * len(rows), padding={"left": 0, "top": 5, "right": GAP + first + second, "bottom": 5})
+        .configure_view(strokeWidth=0)
+    )
+
+
+def _beside(base: alt.Chart, *, offset: float) -> alt.Chart:
+    """Text to the right of the plot, in the chart's padding, so that it never lies on a point or is cut off."""
+    return base.mark_text(align="left", baseline="middle", fontSize=11.5, dx=offset).encode(x=alt.value("width"))
+
+
+def _room(texts: pd.Series[str]) -> float:
+    """Pixels the longest of these needs at the size of the labels, with a gap behind it; nothing for no text."""
+    longest = max((sum(2 if ord(letter) > 0x2E7F else 1 for letter in text) for text in texts), default=0)
+    return 6.2 * longest + GAP if longest else 0
 
 
 def _clauses(ink: palette.Ink) -> alt.Axis:
@@ -103,7 +121,9 @@ def progress_by_clause(rows: pd.DataFrame, *, dark: bool) -> alt.Chart:
     names = {
         "pass": _("pass"),
         "fail": _("fail"),
-        "open": _("open"),
+        "review": _("to review"),
+        "unreadable": _("unreadable"),
+        "undecided": _("not judged yet"),
         "error": _("error"),
         "skipped": _("skipped"),
         "left": _("left"),
@@ -111,7 +131,9 @@ def progress_by_clause(rows: pd.DataFrame, *, dark: bool) -> alt.Chart:
     colours = {
         "pass": palette.PASS.shade(dark=dark),
         "fail": palette.FAIL.shade(dark=dark),
-        "open": palette.REVIEW.shade(dark=dark),
+        "review": palette.REVIEW.shade(dark=dark),
+        "unreadable": palette.UNREADABLE.shade(dark=dark),
+        "undecided": palette.NONE.shade(dark=dark),
         "error": palette.ERROR.shade(dark=dark),
         "skipped": palette.SKIPPED.shade(dark=dark),
         "left": palette.LEFT.shade(dark=dark),

@@ -19,11 +19,18 @@ def _is_dark() -> bool:
     return st.context.theme.type == "dark"
 
 
-def note(row: ClauseRow) -> str:
-    """Such as `14/15 · 1 open`; a clause without a verdict says `n/a (0 of 0)`."""
+def figures(row: ClauseRow) -> str:
+    """Such as `7/17 · 21.6–64.0 %`; a clause without a verdict says `n/a (0 of 0)`."""
     judged = row.passed + row.fail
-    counts = f"{words.count(row.passed)}/{words.count(judged)}" if judged else f"{_('n/a')} ({words.of(0, 0)})"
-    return f"{counts} · {_('{n} open').format(n=words.count(row.pending))}" if row.pending else counts
+    if row.ci_low is None or row.ci_high is None:
+        return f"{_('n/a')} ({words.of(0, 0)})"
+    bounds = f"{100 * row.ci_low:.1f}–{100 * row.ci_high:.1f} %"
+    return f"{words.count(row.passed)}/{words.count(judged)} · {bounds}"
+
+
+def still_open(row: ClauseRow) -> str:
+    """Such as `+2 open`."""
+    return _("+{n} open").format(n=words.count(row.pending)) if row.pending else ""
 
 
 def rates_frame(rows: Sequence[ClauseRow]) -> pd.DataFrame:
@@ -38,7 +45,8 @@ def rates_frame(rows: Sequence[ClauseRow]) -> pd.DataFrame:
             "rate": row.pass_rate,
             "low": row.ci_low,
             "high": row.ci_high,
-            "note": note(row),
+            "figures": figures(row),
+            "still_open": still_open(row),
         }
         for row in rows
     ).astype({"rate": float, "low": float, "high": float})
@@ -49,7 +57,16 @@ def progress_frame(rows: Sequence[ClauseRow]) -> pd.DataFrame:
     frame = []
     for row in rows:
         done = row.executed + row.errors + row.skipped
-        split = (row.passed, row.fail, row.pending, row.errors, row.skipped, max(row.planned - done, 0))
+        split = (
+            row.passed,
+            row.fail,
+            row.needs_human_review,
+            row.judge_format_error,
+            row.undecided,
+            row.errors,
+            row.skipped,
+            max(row.planned - done, 0),
+        )
         frame += [
             {
                 "label": words.clause(row.clause),

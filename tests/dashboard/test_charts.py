@@ -19,6 +19,7 @@ def row(clause: str, *, passed: int = 0, fail: int = 0, pending: int = 0, planne
         passed=passed,
         fail=fail,
         pending=pending,
+        needs_human_review=pending,
         errors=1,
         skipped=1,
         pass_rate=passed / judged if judged else None,
@@ -50,10 +51,18 @@ def test_all_31_clauses_have_a_row_and_a_label() -> None:
 
 
 def test_counts_stand_beside_every_rate_and_nothing_is_of_nothing() -> None:
-    notes = list(clause_chart.rates_frame(ROWS)["note"])
-    assert notes[0] == "5/6 · 2 open"
-    assert notes[1] == "n/a (0 of 0)"
-    assert notes[2] == "3/3"
+    frame = clause_chart.rates_frame(ROWS)
+    assert list(frame["figures"][:3]) == ["5/6 · 40.0–90.0 %", "n/a (0 of 0)", "3/3 · 40.0–90.0 %"]
+    assert list(frame["still_open"][:3]) == ["+2 open", "", ""]
+
+
+def test_the_chart_keeps_room_beside_the_plot_for_the_longest_figures() -> None:
+    spec = rates()
+    beside = [layer["mark"]["dx"] for layer in layers(spec) if layer["mark"]["type"] == "text"]
+    assert beside[0] < beside[1] < spec["padding"]["right"]
+    assert spec["layer"][-1]["encoding"]["x"] == {"value": "width"}
+    without = charts.pass_rate_by_clause(clause_chart.rates_frame(ROWS[1:]), threshold=0.9, dark=False).to_dict()
+    assert without["padding"]["right"] < spec["padding"]["right"]
 
 
 def test_below_the_threshold_the_point_is_a_diamond_in_the_fail_colour() -> None:
@@ -80,7 +89,14 @@ def test_the_bars_of_a_clause_add_up_to_what_was_planned() -> None:
     assert first.iloc[1] == 9
     assert set(frame["state"]) == set(charts.STATES)
     spec = charts.progress_by_clause(frame, dark=False).to_dict()
-    assert spec["encoding"]["color"]["scale"]["range"][0] == palette.PASS.colour
+    looks = (palette.PASS, palette.FAIL, palette.REVIEW, palette.UNREADABLE, palette.NONE, palette.ERROR)
+    assert spec["encoding"]["color"]["scale"]["range"][:6] == [look.colour for look in looks]
+
+
+def test_open_answers_are_segments_of_their_own_by_what_they_wait_for() -> None:
+    mixed = ROWS[0].model_copy(update={"pending": 6, "needs_human_review": 3, "judge_format_error": 2, "undecided": 1})
+    frame = clause_chart.progress_frame([mixed]).set_index("state")["n"]
+    assert (frame["review"], frame["unreadable"], frame["undecided"]) == (3, 2, 1)
 
 
 def test_open_answers_say_how_far_the_rate_can_move() -> None:
