@@ -6,10 +6,10 @@ import streamlit as st
 
 from dashboard import session, words
 from dashboard.components import errors
-from dashboard.i18n import _
+from dashboard.i18n import _, ngettext
 from engine.domain.accounts import Permission
 from engine.domain.runs import Run
-from engine.services import runs
+from engine.services import reviews, runs
 
 
 def draw(run: Run) -> None:
@@ -40,12 +40,18 @@ def close() -> None:
 
 def confirm(run: Run) -> None:
     """Ask in a dialog that names what goes."""
+    decided = reviews.count(session.engine(), run.id, actor=session.user())
 
     @st.dialog(_("Delete this run?"), icon=":material/delete:", on_dismiss=close)
     def ask() -> None:
         st.markdown(
-            _("Run {id} goes for good: {answers} answers, {errors} errors, and every review of them.").format(
-                id=run.id, answers=words.count(run.completed_count), errors=words.count(run.error_count)
+            _("Run {id} goes for good: {answers}, {errors}, {reviews}.").format(
+                id=run.id,
+                answers=ngettext("{n} answer", "{n} answers", run.completed_count).format(
+                    n=words.count(run.completed_count)
+                ),
+                errors=ngettext("{n} error", "{n} errors", run.error_count).format(n=words.count(run.error_count)),
+                reviews=ngettext("{n} review", "{n} reviews", decided).format(n=words.count(decided)),
             )
         )
         st.caption(_("The audit trail keeps that it was there."))

@@ -14,6 +14,7 @@ from dashboard.i18n import _, language, ngettext
 from engine.domain.cases import Mode
 from engine.domain.providers import Provider, ProviderKind
 from engine.domain.runs import RunSpec
+from engine.services import runs
 from engine.services.catalog import ProfileInfo
 
 
@@ -34,6 +35,14 @@ def provider_name(provider: Provider) -> str:
 def modes(info: ProfileInfo) -> str:
     """Such as `single turn 31 · tools 9`."""
     return " · ".join(f"{words.mode(mode)} {words.count(n)}" for mode in Mode if (n := info.modes.get(mode)))
+
+
+def estimate(profile: str, provider: Provider) -> str:
+    """About how long it would take, or that nobody can know yet."""
+    took = runs.estimate(session.engine(), profile=profile, provider_id=provider.id, actor=session.user())
+    if took is None:
+        return _("No estimate: this provider has finished no run yet.")
+    return _("About {time}, going by this provider's last finished run.").format(time=words.duration(took))
 
 
 def idempotency_key() -> str:
@@ -64,10 +73,6 @@ def draw(*, profiles: Sequence[ProfileInfo], providers: Sequence[Provider]) -> R
             persist_state="session",
         )
         info = infos[profile]
-        st.caption(
-            ngettext("{n} instance", "{n} instances", info.instances).format(n=words.count(info.instances))
-            + f" · {modes(info)}"
-        )
     with model:
         first = next((i for i, provider in enumerate(providers) if provider.is_default), 0)
         provider_id = st.selectbox(
@@ -79,6 +84,9 @@ def draw(*, profiles: Sequence[ProfileInfo], providers: Sequence[Provider]) -> R
             persist_state="session",
         )
         provider = by_id[provider_id]
+        with questions:
+            count = ngettext("{n} instance", "{n} instances", info.instances).format(n=words.count(info.instances))
+            st.caption(f"{count} · {modes(info)}  \n{estimate(profile, provider)}")
         name = st.text_input(
             _("Model"),
             placeholder=untrusted.cell(provider.default_model),

@@ -115,6 +115,17 @@ def test_a_run_is_started_from_three_choices_and_only_once(engine: Engine, app: 
     assert session.START_KEY not in test.session_state
 
 
+def test_the_form_says_how_long_it_would_take_as_soon_as_the_provider_has_finished_a_run(
+    engine: Engine, app: App
+) -> None:
+    test = app(engine, at="runs")
+    assert "No estimate: this provider has finished no run yet." in texts(test)
+    demo(engine)
+    took = runs.estimate(engine, profile="smoke", provider_id=1, actor=engines.ADMIN)
+    assert took is not None
+    assert f"About {took:.1f} s, going by" in texts(test.run())
+
+
 def test_a_chosen_judge_is_used_and_rules_only_means_nobody_else(engine: Engine, app: App) -> None:
     test = app(engine, at="runs")
     test.segmented_control(key="run_form.judging").set_value(run_form.Judging.CHOSEN)
@@ -147,8 +158,12 @@ def test_without_a_provider_the_form_says_where_to_add_one(engine: Engine, app: 
 
 def test_a_run_is_deleted_only_after_a_dialog_that_names_what_goes(engine: Engine, app: App) -> None:
     run = demo(engine)
+    first = reviews.queue(engine, actor=engines.ADMIN).items[0]
+    verdict = ReviewVerdict.PASS
+    reviews.decide(engine, run.id, first.execution_id, verdict=verdict, reason="because", actor=engines.ADMIN)
     test = click(app(engine, at="runs"), "run_actions.delete")
-    assert f"Run {run.id} goes for good: {run.completed_count} answers" in texts(test)
+    gone = f"Run {run.id} goes for good: {run.completed_count} answers, {run.error_count} error, 1 review."
+    assert gone in texts(test)
     assert runs.page(engine, actor=engines.ADMIN).total == 1
     click(test, "run_actions.confirm")
     assert runs.page(engine, actor=engines.ADMIN).total == 0
