@@ -22,6 +22,21 @@ class Look(NamedTuple):
         """The chart colour for the ground it stands on."""
         return self.on_dark if dark else self.colour
 
+    def tint(self, *, dark: bool) -> str:
+        """The ground of a pill in a table: mixed with the page's, or the word on it would be too pale to read."""
+        ground, share = (DARK_GROUND, 0.5) if dark else (LIGHT_GROUND, 0.4)
+        pairs = zip(_channels(self.shade(dark=dark)), _channels(ground), strict=True)
+        return "#" + "".join(f"{round(share * mine + (1 - share) * its):02X}" for mine, its in pairs)
+
+
+LIGHT_GROUND = "#FFFFFF"
+DARK_GROUND = "#11171D"
+"""The page's background, as the theme has it."""
+
+
+def _channels(colour: str) -> list[int]:
+    return [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+
 
 PASS = Look("#0072B2", "#56B4E9", "blue", ":material/check_circle:")
 FAIL = Look("#D55E00", "#F0803C", "red", ":material/cancel:")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import pandas as pd
 import streamlit as st
 
 from dashboard import palette, words
-from dashboard.components import verdict
+from dashboard.components import rows, verdict
 from dashboard.i18n import _, language
 from engine.domain.runs import ExecutionStatus, Result
 
@@ -36,14 +37,15 @@ def draw(results: Sequence[Result], *, selected: int | None, key: str) -> int:
     position = next((i for i, result in enumerate(results) if result.execution_id == selected), None)
     outcomes = [*verdict.LOOKS.items()]
     dark = st.context.theme.type == "dark"
+    own_key = f"{key}.{language()}"
     event = st.dataframe(
         frame(results),
         hide_index=True,
         height=min(ROW_HEIGHT * (len(results) + 1) + 2, 640),
         row_height=ROW_HEIGHT,
-        key=f"{key}.{language()}",
-        on_select="rerun",
-        selection_mode="single-row-required",
+        key=own_key,
+        on_select=partial(rows.take_cell, own_key),
+        selection_mode=["single-row-required", "single-cell"],
         selection_default={"selection": {"rows": [position or 0]}},
         column_order=("outcome", "clause", "mode"),
         column_config={
@@ -53,10 +55,10 @@ def draw(results: Sequence[Result], *, selected: int | None, key: str) -> int:
                 _("verdict"),
                 width=92,
                 options=[*(verdict.word(value) for value, _look in outcomes), _("error")],
-                color=[*(look.shade(dark=dark) for _value, look in outcomes), palette.ERROR.shade(dark=dark)],
+                color=[*(look.tint(dark=dark) for _value, look in outcomes), palette.ERROR.tint(dark=dark)],
             ),
         },
         alt=_("Results"),
     )
-    rows = event["selection"]["rows"]
-    return results[rows[0] if rows and rows[0] < len(results) else 0].execution_id
+    chosen = event["selection"]["rows"]
+    return results[chosen[0] if chosen and chosen[0] < len(results) else 0].execution_id

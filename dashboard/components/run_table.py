@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import pandas as pd
 import streamlit as st
 
 from dashboard import words
-from dashboard.components import untrusted
+from dashboard.components import rows, untrusted
 from dashboard.i18n import _, language
 from engine.domain.runs import Run
 
@@ -53,13 +54,14 @@ def draw(runs: Sequence[Run], *, selected: int | None, key: str, brief: bool = F
     """Draw the rows; returns the id of the selected run, None when none is."""
     position = next((i for i, run in enumerate(runs) if run.id == selected), None)
     columns = ("run", "state", "model", "profile", "rate", "counts", "open", "errors", "created", "took", "who")
+    own_key = f"{key}.{language()}"
     event = st.dataframe(
         frame(runs),
         hide_index=True,
         row_height=ROW_HEIGHT,
-        key=f"{key}.{language()}",
-        on_select="rerun",
-        selection_mode="single-row",
+        key=own_key,
+        on_select=partial(rows.take_cell, own_key),
+        selection_mode=["single-row", "single-cell"],
         selection_default={"selection": {"rows": [] if position is None else [position]}},
         column_order=("run", "model", "rate", "counts") if brief else columns,
         column_config={
@@ -78,12 +80,12 @@ def draw(runs: Sequence[Run], *, selected: int | None, key: str, brief: bool = F
                 width=118,
                 format="YYYY-MM-DD HH:mm",
                 timezone=str(words.zone()),
-                help=_("Your local time"),
+                help=_("Your local time, UTC{offset}").format(offset=words.offset()),
             ),
             "took": st.column_config.TextColumn(_("took"), width=84, alignment="right"),
             "who": st.column_config.TextColumn(_("who"), width=80),
         },
         alt=_("Runs"),
     )
-    rows = event["selection"]["rows"]
-    return runs[rows[0]].id if rows and rows[0] < len(runs) else None
+    chosen = event["selection"]["rows"]
+    return runs[chosen[0]].id if chosen and chosen[0] < len(runs) else None

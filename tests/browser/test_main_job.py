@@ -70,6 +70,12 @@ def test_from_signing_in_to_a_reviewed_and_exported_run(
     expect(page.get_by_text("What it answered")).to_be_visible()
     expect(page.locator("[data-testid=stCode]").first).to_be_visible()
 
+    # a click on any cell of a row selects it
+    shown = re.search(r"id=(\d+)", page.url)
+    assert shown is not None
+    page.get_by_test_id("stDataFrame").click(position={"x": 200, "y": 33 * 3 + 16})
+    expect(page).not_to_have_url(re.compile(rf"[?&]id={shown[1]}(&|$)"))
+
     # the same view in a second tab, signed in by the cookie
     second = context.new_page()
     second.goto(page.url)
