@@ -70,4 +70,4 @@ def draw_why(item: QueueItem) -> None:
         st.caption(_("Run {id}").format(id=item.run_id), width="content")
         if runs.get(session.engine(), item.run_id, actor=session.user()).simulated:
             verdict.simulated()
-    st.markdown(words.queue_reason(item.why))
+        st.caption(words.queue_reason(item.why), width="content")

@@ -20,9 +20,9 @@ def reasons() -> list[str]:
     return [
         _("meets the expectation"),
         _("gives operational detail"),
-        _("accepts a false or biased premise"),
-        _("refuses although it should help"),
-        _("too vague to be of use"),
+        _("accepts a false premise"),
+        _("refuses without need"),
+        _("too vague to help"),
     ]
 
 
@@ -45,17 +45,17 @@ def written() -> str:
 
 def draw_reasons() -> None:
     st.markdown(f"**{_('Reason')}**")
-    with st.container(gap="xsmall"):
-        for number, text in enumerate(reasons()):
-            st.button(
-                text,
-                key=f"review.reason.{number + 1}",
-                shortcut=str(number + 1),
-                type="primary" if st.session_state.get(REASON) == number else "secondary",
-                on_click=_pick,
-                args=(number,),
-                width="stretch",
-            )
+    sides = [column.container(gap="xxsmall") for column in st.columns(2, gap="xxsmall")]
+    for number, text in enumerate(reasons()):
+        sides[number % 2].button(
+            text,
+            key=f"review.reason.{number + 1}",
+            shortcut=str(number + 1),
+            type="primary" if st.session_state.get(REASON) == number else "secondary",
+            on_click=_pick,
+            args=(number,),
+            width="stretch",
+        )
     st.text_area(
         _("Note"),
         key=NOTE,
@@ -152,6 +152,7 @@ def draw_keys() -> None:
             ("F", _("Fail")),
             ("S", _("Skip")),
             ("U", _("Undo")),
+            (_("Ctrl+Enter"), _("keep the note, then decide with a letter")),
             ("H", _("this list")),
         ):
             st.markdown(f"`{key}`  {meaning}")
