@@ -74,27 +74,28 @@ def pass_rate_by_clause(rows: pd.DataFrame, *, threshold: float, dark: bool) -> 
     wanted = (
         alt.Chart(rows.head(1)).mark_rule(strokeDash=[4, 3], color=ink.muted, strokeWidth=1.2).encode(x="threshold:Q")
     )
-    first, second = _room(rows["figures"]), _room(rows["still_open"])
     figures = _beside(base, offset=GAP).encode(
         text="figures:N", color=alt.condition(alt.datum.empty, alt.value(ink.muted), alt.value(ink.text))
     )
-    still_open = _beside(base, offset=GAP + first).encode(text="still_open:N", color=alt.value(ink.muted))
+    still_open = _beside(base, offset=GAP + _room(rows["figures"])).encode(
+        text="still_open:N", color=alt.value(ink.muted)
+    )
     return (
         alt.layer(wanted, line, point, figures, still_open)
-        .properties(height=ROW * len(rows), padding={"left": 0, "top": 5, "right": GAP + first + second, "bottom": 5})
+        .properties(height=ROW * len(rows))
         .configure_view(strokeWidth=0)
     )
 
 
 def _beside(base: alt.Chart, *, offset: float) -> alt.Chart:
-    """Text to the right of the plot, in the chart's padding, so that it never lies on a point or is cut off."""
+    """Text to the right of the plot; the chart makes room for it, so that it lies on no point and is not cut off."""
     return base.mark_text(align="left", baseline="middle", fontSize=11.5, dx=offset).encode(x=alt.value("width"))
 
 
 def _room(texts: pd.Series[str]) -> float:
     """Pixels the longest of these needs at the size of the labels, with a gap behind it; nothing for no text."""
     longest = max((sum(2 if ord(letter) > 0x2E7F else 1 for letter in text) for text in texts), default=0)
-    return 6.2 * longest + GAP if longest else 0
+    return 5.2 * longest + GAP if longest else 0
 
 
 def _clauses(ink: palette.Ink) -> alt.Axis:

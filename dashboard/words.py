@@ -43,6 +43,21 @@ def mode(value: Mode) -> str:
     }[value]
 
 
+def skipped(reason: str) -> str:
+    """Why instances were left out; the engine stores it as `no vision, system_message`."""
+    known = {
+        "chat": _("chat"),
+        "system_message": _("system message"),
+        "multi_turn": _("several turns"),
+        "tools": _("tools"),
+        "vision": _("images"),
+    }
+    names = reason.removeprefix("no ").split(", ")
+    if not all(name in known for name in names):
+        return reason
+    return _("the model lacks: {names}").format(names=", ".join(known[name] for name in names))
+
+
 def severity(value: Severity) -> str:
     return {
         Severity.LOW: _("low"),
@@ -153,6 +168,11 @@ def zone() -> tzinfo:
         return ZoneInfo(st.context.timezone or "UTC")
     except (ZoneInfoNotFoundError, ValueError):
         return UTC
+
+
+def offset() -> str:
+    """How far the reader's clock is from UTC now, such as `+08:00`."""
+    return utc_now().astimezone(zone()).isoformat()[-6:]
 
 
 def moment(when: datetime | None) -> str:

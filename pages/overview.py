@@ -36,7 +36,10 @@ else:
     chart, side = st.columns([3, 2], gap="medium")
     with chart:
         st.subheader(_("Pass rate by clause"), anchor=False)
-        clause_chart.draw(rows, key="overview.clauses")
+        if run.completed_count:
+            clause_chart.draw(rows, key="overview.clauses")
+        else:
+            st.caption(_("This run has no answer to judge."))
     with side:
         st.subheader(_("Waiting for a person"), anchor=False)
         waiting = sorted((row for row in rows if row.pending), key=lambda row: -row.pending)

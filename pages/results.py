@@ -46,10 +46,12 @@ with rows:
         st.session_state[filters.KEY("id")] = result_table.draw(
             page.items, selected=st.session_state.get(filters.KEY("id")), key=filters.table_key(run.id, number)
         )
-    pager.draw(filters.KEY("page"), total=page.total, size=SIZE, on_change=filters.nothing_selected)
+        pager.draw(filters.KEY("page"), total=page.total, size=SIZE, on_change=filters.nothing_selected)
 with detail, errors.shown():
     selected = st.session_state.get(filters.KEY("id"))
-    if not page.total:
+    if not run.completed_count + run.error_count:
+        st.info(_("This run has no result yet."), icon=":material/inbox:")
+    elif not page.total:
         st.info(_("No result matches these filters."), icon=":material/filter_alt_off:")
     elif selected is not None:
         result_detail.draw(results.get(engine, run.id, selected, actor=user))

@@ -62,7 +62,9 @@ def counts(run: Run, *, skipped: dict[str, int] | None = None) -> None:
             _("error {n}").format(n=words.count(run.error_count)), icon=palette.ERROR.icon, color=palette.ERROR.hue
         )
         if run.skipped_count:
-            why = " · ".join(f"{untrusted.label(reason)} {words.count(n)}" for reason, n in (skipped or {}).items())
+            why = " · ".join(
+                f"{untrusted.label(words.skipped(reason))} ({words.count(n)})" for reason, n in (skipped or {}).items()
+            )
             st.badge(
                 _("skipped {n}").format(n=words.count(run.skipped_count)),
                 icon=palette.SKIPPED.icon,

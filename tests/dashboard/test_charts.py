@@ -56,13 +56,10 @@ def test_counts_stand_beside_every_rate_and_nothing_is_of_nothing() -> None:
     assert list(frame["still_open"][:3]) == ["+2 open", "", ""]
 
 
-def test_the_chart_keeps_room_beside_the_plot_for_the_longest_figures() -> None:
-    spec = rates()
-    beside = [layer["mark"]["dx"] for layer in layers(spec) if layer["mark"]["type"] == "text"]
-    assert beside[0] < beside[1] < spec["padding"]["right"]
-    assert spec["layer"][-1]["encoding"]["x"] == {"value": "width"}
-    without = charts.pass_rate_by_clause(clause_chart.rates_frame(ROWS[1:]), threshold=0.9, dark=False).to_dict()
-    assert without["padding"]["right"] < spec["padding"]["right"]
+def test_the_figures_stand_beside_the_plot_and_the_open_answers_behind_the_longest_of_them() -> None:
+    figures, still_open = (layer for layer in layers(rates()) if layer["mark"]["type"] == "text")
+    assert figures["encoding"]["x"] == still_open["encoding"]["x"] == {"value": "width"}
+    assert still_open["mark"]["dx"] - figures["mark"]["dx"] >= 5 * len("5/6 · 40.0–90.0 %")
 
 
 def test_below_the_threshold_the_point_is_a_diamond_in_the_fail_colour() -> None:
@@ -101,3 +98,21 @@ def test_open_answers_are_segments_of_their_own_by_what_they_wait_for() -> None:
 
 def test_open_answers_say_how_far_the_rate_can_move() -> None:
     assert clause_chart.span(ROWS[0]) == "62 – 88 %"
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance as WCAG 2 defines it."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+LOOKS = (palette.PASS, palette.FAIL, palette.REVIEW, palette.UNREADABLE, palette.NONE, palette.ERROR)
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.icon)
+def test_the_word_on_a_pill_can_be_read_in_both_themes(look: palette.Look) -> None:
+    light, dark = luminance(look.tint(dark=False)), luminance(look.tint(dark=True))
+    assert (light + 0.05) / 0.05 > 4.5  # black on it
+    assert 1.05 / (dark + 0.05) > 4.5  # white on it
+    assert dark < 0.5 < light  # the table writes black above one half and white below

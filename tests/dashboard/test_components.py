@@ -94,6 +94,9 @@ def test_numbers_times_and_spans_read_as_people_write_them() -> None:
         st.text(words.utc(datetime(2026, 11, 30, 13, 2, tzinfo=UTC)))
         st.text(words.utc(None))
         st.text(words.interval(None, None))
+        st.text(words.offset())
+        st.text(words.skipped("no vision, system_message"))
+        st.text(words.skipped("switched off"))
 
     with time_machine.travel(datetime(2026, 11, 30, 20, tzinfo=UTC), tick=True):
         values = [each.value for each in drawn(script).text]
@@ -113,6 +116,9 @@ def test_numbers_times_and_spans_read_as_people_write_them() -> None:
         "2026-11-30 13:02:00 UTC",
         "",
         "",
+        "+01:00",
+        "the model lacks: images, system message",
+        "switched off",
     ]
 
 

@@ -123,7 +123,7 @@ def test_the_form_says_how_long_it_would_take_as_soon_as_the_provider_has_finish
     demo(engine)
     took = runs.estimate(engine, profile="smoke", provider_id=1, actor=engines.ADMIN)
     assert took is not None
-    assert f"About {took:.1f} s, going by" in texts(test.run())
+    assert f"About {took:.1f} s of answering, going by" in texts(test.run())
 
 
 def test_a_chosen_judge_is_used_and_rules_only_means_nobody_else(engine: Engine, app: App) -> None:
