@@ -20,7 +20,8 @@ from engine.services import results
 def draw(result: ResultDetail) -> None:
     draw_head(result)
     draw_trail(result)
-    sent, answered = st.columns(2)
+    attempt = shown_attempt(result)
+    sent, answered = st.columns(2 if attempt is not None and attempt.output is not None else [3, 1])
     with sent:
         st.markdown(f"**{_('What it was sent')}**")
         draw_sent(result)

@@ -42,7 +42,7 @@ def estimate(profile: str, provider: Provider) -> str:
     took = runs.estimate(session.engine(), profile=profile, provider_id=provider.id, actor=session.user())
     if took is None:
         return _("No estimate: this provider has finished no run yet.")
-    return _("About {time} of answering, going by this provider's last finished run.").format(time=words.duration(took))
+    return _("About {time} of answering, by its last finished run.").format(time=words.duration(took))
 
 
 def idempotency_key() -> str:

@@ -378,3 +378,20 @@ def test_more_runs_than_a_page_holds_are_paged_by_the_database(engine: Engine, a
     test.get("pagination")[0].set_value(2).run()
     assert "16–17 of 17" in texts(test)
     assert list(test.dataframe[0].value["run"]) == [2, 1]
+
+
+def test_a_click_on_a_cell_selects_its_row() -> None:
+    def script() -> None:
+        import streamlit as st
+
+        from dashboard.components import rows
+
+        for number, cells in enumerate(([], [(4, "mode")])):
+            st.session_state[f"table.{number}"] = {"selection": {"rows": [1], "columns": [], "cells": cells}}
+            rows.take_cell(f"table.{number}")
+            st.text(str(st.session_state[f"table.{number}"]["selection"]))
+
+    assert [each.value for each in drawn(script).text] == [
+        "{'rows': [1], 'columns': [], 'cells': []}",
+        "{'rows': [4], 'columns': [], 'cells': []}",
+    ]

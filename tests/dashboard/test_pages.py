@@ -11,6 +11,7 @@ from dashboard import session
 from dashboard.components import download, filters, first_steps, review_panel, run_form
 from engine.assembly import Engine
 from engine.domain.accounts import Role
+from engine.domain.providers import ProviderDraft, ProviderKind
 from engine.domain.runs import ResultFilter, Run, RunSpec, RunStatus
 from engine.domain.verdicts import ReviewVerdict, Verdict
 from engine.services import results, reviews, runs
@@ -123,7 +124,7 @@ def test_the_form_says_how_long_it_would_take_as_soon_as_the_provider_has_finish
     demo(engine)
     took = runs.estimate(engine, profile="smoke", provider_id=1, actor=engines.ADMIN)
     assert took is not None
-    assert f"About {took:.1f} s of answering, going by" in texts(test.run())
+    assert f"About {took:.1f} s of answering, by its last" in texts(test.run())
 
 
 def test_a_chosen_judge_is_used_and_rules_only_means_nobody_else(engine: Engine, app: App) -> None:
@@ -309,6 +310,18 @@ def test_a_big_report_is_made_on_a_click(finished: Finished, app: App, monkeypat
     assert not test.get("download_button")
     click(test, "download.prepare")
     assert test.get("download_button")[0].proto.label == "Download Markdown"
+
+
+def test_a_run_that_reached_nobody_says_so_instead_of_showing_empty_charts(engine: Engine, app: App) -> None:
+    dead = ProviderDraft(name="d", kind=ProviderKind.OPENAI, base_url="http://127.0.0.1:9/v1", default_model="m")
+    provider = engine.stores.providers.create(dead)
+    spec = RunSpec(profile="smoke", auto_judge=False, provider_id=provider.id)
+    run = engines.until_over(engine, runs.start(engine, spec, actor=engines.ADMIN).id)
+    assert (run.status, run.completed_count) == (RunStatus.INTERRUPTED, 0)
+    test = app(engine)
+    assert test.error[0].value.startswith("**The address cannot be reached.**")
+    assert "This run has no answer to judge." in texts(test)
+    assert "This run has no result yet." in texts(app(engine, at="results"))
 
 
 # review
