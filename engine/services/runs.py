@@ -39,6 +39,7 @@ def start(
     idempotency_key: str | None = None,
     endpoint: EndpointSettings | None = None,
     concurrency: int | None = None,
+    rules_only: bool = False,
 ) -> Run:
     """Freeze a run and queue it; the worker does the rest.
 
@@ -49,6 +50,7 @@ def start(
         idempotency_key: Makes a repeated request safe: the same key and spec give the same run again.
         endpoint: An endpoint that is not a configured provider (command line only).
         concurrency: Items in flight, instead of the provider's own limit (command line only).
+        rules_only: No judge model even where one is the default: what rules cannot conclude goes to a person.
 
     Raises:
         PermissionDenied: `actor` may not start runs.
@@ -59,7 +61,7 @@ def start(
     """
     actor.require(Permission.STEER_RUNS)
     worker = engine.require_worker()
-    key = _idempotency(idempotency_key, spec, actor)
+    key = _idempotency(idempotency_key, spec, actor, rules_only=rules_only)
     if key is not None and (known := engine.stores.runs.created_by_key(key)) is not None:
         return known
     if spec.bank not in (None, BUNDLED_BANK):
@@ -71,7 +73,7 @@ def start(
     subject = endpoint or endpoint_of(engine, _known(provider), spec.model)
     if concurrency is not None:
         subject = subject.model_copy(update={"max_concurrency": concurrency})
-    judge, warnings = _judge(engine, spec, subject)
+    judge, warnings = (None, ()) if rules_only else _judge(engine, spec, subject)
     used = {fixture_id for instance in instances for fixture_id in instance.fixture_ids}
     draft = RunDraft(
         profile=spec.profile,
@@ -228,7 +230,7 @@ def delete(engine: Engine, run_id: int, *, actor: User) -> None:
     engine.record(actor, "run.delete", f"run:{run_id}", results=run.completed_count + run.error_count)
 
 
-def _idempotency(key: str | None, spec: RunSpec, actor: User) -> IdempotencyKey | None:
+def _idempotency(key: str | None, spec: RunSpec, actor: User, *, rules_only: bool) -> IdempotencyKey | None:
     if key is None:
         return None
     if not key.strip() or len(key) > LONGEST_IDEMPOTENCY_KEY or not key.isascii() or not key.isprintable():
@@ -237,7 +239,8 @@ def _idempotency(key: str | None, spec: RunSpec, actor: User) -> IdempotencyKey 
             code="bad_idempotency_key",
             bad_request=True,
         )
-    body = json.dumps(spec.model_dump(mode="json"), sort_keys=True)
+    asked = spec.model_dump(mode="json") | ({"rules_only": True} if rules_only else {})
+    body = json.dumps(asked, sort_keys=True)
     return IdempotencyKey(user_id=actor.id, key=key, body_hash=hashlib.sha256(body.encode()).hexdigest())
 
 

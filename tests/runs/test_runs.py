@@ -306,6 +306,19 @@ def test_an_llm_judge_concludes_what_rules_leave_open(installation, server):
         assert {judgement.judge for judgement in rows(engine, run.id)[0].judgements} >= {"llm"}
 
 
+def test_rules_alone_conclude_or_send_to_a_person_where_no_judge_model_is_wanted(installation, server):
+    with ScriptedServer(judging=True) as judge, installation(3) as engine:
+        subject = providers.create(engine, _draft(server.base_url), actor=ADMIN)
+        providers.create(engine, _draft(judge.base_url, name="judge", is_default_judge=True), actor=ADMIN)
+        spec = SPEC.model_copy(update={"provider_id": subject.id})
+        started = runs.start(engine, spec, actor=ADMIN, rules_only=True, idempotency_key="k")
+        with pytest.raises(InputError):
+            runs.start(engine, spec, actor=ADMIN, idempotency_key="k")
+        run = engines.until_over(engine, started.id)
+        assert run.judge_model is None and judge.chats == []
+        assert (run.verdict_counts.needs_human_review, run.verdict_counts.none) == (3, 0)
+
+
 def test_the_model_under_test_judges_itself_only_when_named_and_the_run_says_so(installation, server):
     with installation(1) as engine:
         provider = providers.create(engine, _draft(server.base_url, is_default_judge=True), actor=ADMIN)
