@@ -74,7 +74,8 @@ class Engine:
         """Raises UnavailableError when this process may not run runs."""
         if self.worker is None:
             raise UnavailableError(
-                f"the engine runs elsewhere: {self.lock_holder or 'another process'} holds the lock of this database",
+                f"the engine runs elsewhere: {self.lock_holder or 'another process'} holds the lock of this database; "
+                "start and steer runs there, or stop it first",
                 code="engine_locked_elsewhere",
             )
         return self.worker

@@ -86,6 +86,8 @@ def serve() -> None:
     typer.echo(f"  Magistrate: http://{_shown_host(settings.host)}:{settings.port}")
     if prepared.default_password:
         typer.echo("  first sign-in: gly / maxta2026 (change it under Account)")
+    if prepared.engine_holder:
+        typer.echo(f"  without an engine: {prepared.engine_holder} runs it; start and steer runs there")
     typer.echo("  stop with Ctrl-C")
     typer.echo("")
     sys.stdout.flush()

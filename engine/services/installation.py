@@ -34,6 +34,8 @@ class Prepared(NamedTuple):
     facts: dict[str, str]
     admin_created: bool
     default_password: bool
+    engine_holder: str
+    """Who runs the engine of this database already, in words; empty when nobody does."""
     warnings: tuple[str, ...]
 
 
@@ -77,6 +79,7 @@ def prepare(settings: Settings) -> Prepared:
             facts=facts,
             admin_created=created,
             default_password=_default_password_unchanged(engine),
+            engine_holder=_engine_holder(engine),
             warnings=tuple(_open_files(engine)),
         )
     finally:
@@ -161,6 +164,7 @@ def server_command(settings: Settings) -> list[str]:
         "browser.gatherUsageStats": False,
         "global.developmentMode": False,
         "runner.magicEnabled": False,
+        "logger.hideWelcomeMessage": True,
     }
     flags = [part for name, value in options.items() for part in (f"--{name}", _text(value))]
     return [sys.executable, "-m", "streamlit", "run", str(ROOT / "dashboard" / "server.py"), *flags]
@@ -196,6 +200,13 @@ def _demo_provider() -> ProviderDraft:
         is_default=True,
         max_concurrency=_DEMO_CONCURRENCY,
     )
+
+
+def _engine_holder(engine: Engine) -> str:
+    if engine.try_lock():
+        engine.unlock()
+        return ""
+    return engine.lock_holder or "another process"
 
 
 def _default_password_unchanged(engine: Engine) -> bool:

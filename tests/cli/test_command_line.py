@@ -218,6 +218,22 @@ def test_serve_refuses_a_port_in_use_and_an_open_address_with_the_first_password
     assert "first password" in magistrate("serve", code=2, HOST="0.0.0.0").stderr
 
 
+def test_a_second_server_says_that_it_has_no_engine_and_who_has_it(small):
+    with engines.opened(small.folder), socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        free.close()
+        with small.start("serve", PORT=str(port)) as process:
+            said = ""
+            while "stop with Ctrl-C" not in said:
+                line = process.stdout.readline()
+                assert line, "it ended before it served"
+                said += line
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=20)
+    assert "without an engine" in said and "(test)" in said
+
+
 def test_production_refuses_to_start_with_a_weak_secret(magistrate):
     said = magistrate("init-db", code=2, APP_ENV="production", AUTH_TOKEN_SECRET="short").stderr
     assert "AUTH_TOKEN_SECRET" in said and "short" not in said.replace("AUTH_TOKEN_SECRET", "")
