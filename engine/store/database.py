@@ -80,6 +80,7 @@ class Database:
             pool_size=8,
             max_overflow=56,
             pool_timeout=wait_s,
+            hide_parameters=True,  # a parameter may be a prompt, an answer or a key, and errors reach the log
         )
         event.listen(self._engine, "begin", _begin)
         self._writer = self._engine.execution_options(begin=("BEGIN IMMEDIATE",))
