@@ -27,7 +27,7 @@ def test_a1_a2_no_finished_result_is_lost_or_asked_again_after_kill_9(small):
     """Ten kills at random moments of one run of 60, the last resume runs to the end."""
     chance = random.Random(20261130)
     calls_before: dict[int, int] = {}
-    with ScriptedServer(capable=True, latency_s=0.03) as server:
+    with ScriptedServer(capable=True, latency_s=0.1) as server:
         arguments = ("run", "--profile", "full", "--base-url", server.base_url, "--model", "m")
         command = (*arguments, "--concurrency", str(IN_FLIGHT))
         finished: dict[int, str] = {}
@@ -46,7 +46,9 @@ def test_a1_a2_no_finished_result_is_lost_or_asked_again_after_kill_9(small):
             finished = after
             command = ("resume", "1")
             calls_before[kill] = len(_items(server))
-        done = json.loads(small("resume", "1", "--json").stdout.splitlines()[-1])
+        done = json.loads(small("runs", "--json").stdout)["items"][0]
+        if done["status"] != "completed":  # on a busy machine the last kill may come after the last answer
+            done = json.loads(small("resume", "1", "--json").stdout.splitlines()[-1])
         assert done["status"] == "completed" and done["completed_count"] == 60
         calls = len(_items(server))
     final = stored(small.folder)
@@ -60,7 +62,7 @@ def test_a1_a2_no_finished_result_is_lost_or_asked_again_after_kill_9(small):
 
 
 def test_what_was_finished_before_the_kill_is_not_asked_again(small):
-    with ScriptedServer(capable=True, latency_s=0.05) as server:
+    with ScriptedServer(capable=True, latency_s=0.3) as server:
         arguments = ("run", "--profile", "full", "--base-url", server.base_url, "--model", "m")
         with small.start(*arguments, "--concurrency", str(IN_FLIGHT)) as process:
             _wait_for_calls(server, 30, process)
