@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from dashboard import i18n, session, words
-from dashboard.components import untrusted
+from dashboard.components import engine_elsewhere, untrusted
 from dashboard.i18n import _
 
 LOGO = Path(__file__).resolve().parent / "logo.svg"
@@ -50,15 +50,8 @@ def keep_language() -> None:
 
 
 def draw_sidebar(person: session.User) -> None:
-    engine = session.engine()
     with st.sidebar:
-        if engine.worker is None:
-            st.warning(
-                _("The engine runs elsewhere: {holder}. Reading works here; runs start there.").format(
-                    holder=untrusted.label(engine.lock_holder)
-                ),
-                icon=":material/lock:",
-            )
+        engine_elsewhere.draw()
         name = untrusted.label(person.display_name or person.username, limit=40)
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.caption(f"{name} · {words.role(person.role)}", width="content")
@@ -85,7 +78,7 @@ pages = {
         page("results", _("Results"), "fact_check"),
         page("review", _("Review"), "balance"),
     ],
-    _("Set up"): [page("providers", _("Providers"), "dns"), account],
+    _("Set up"): [page("providers", _("Providers"), "dns"), account, page("guide", _("Guide"), "menu_book")],
     " ": [page("sign_in", _("Sign in"), "login", hidden=True)],
 }
 # Declared before the gate: a deep link survives signing in only when its page is known while signed out.

@@ -33,6 +33,7 @@ FRAME = "session.frame"
 ENDED = "session.ended"
 """Whose session ended by itself: what they had typed is there again when the same person signs in."""
 SIGN_IN_ERROR = "session.sign_in_error"
+PASSWORD_CHANGED = "session.password_changed"  # noqa: S105
 
 SELECTED_RUN = "runs.selected"
 RUNS_PAGE = "runs.page"
@@ -40,6 +41,7 @@ START_KEY = "runs.start_key"
 RESULTS_ADDRESS = "results.address"
 REVIEW_SKIPPED = "review.skipped"
 REVIEW_LAST = "review.last"
+REVIEW_UP = "review.up"
 PROVIDER_CHECKS = "providers.checks"
 PROVIDER_DIALOG = "providers.dialog"
 DELETING_RUN = "runs.deleting"
@@ -210,5 +212,7 @@ def draw_login() -> None:
     problem = st.session_state.get(SIGN_IN_ERROR)
     if problem:
         st.error(problem, icon=":material/error:")
+    elif st.session_state.get(PASSWORD_CHANGED):
+        st.success(_("The password was changed. Sign in with the new one."), icon=":material/key:")
     elif st.session_state.get(ENDED):
         st.info(_("Your session has ended. Sign in to go on where you were."), icon=":material/logout:")

@@ -5,7 +5,15 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard import session, words
-from dashboard.components import clause_chart, errors, first_steps, run_progress, run_summary, run_table
+from dashboard.components import (
+    clause_chart,
+    engine_elsewhere,
+    errors,
+    first_steps,
+    run_progress,
+    run_summary,
+    run_table,
+)
 from dashboard.i18n import _
 from engine.services import reports, results, runs
 
@@ -23,6 +31,7 @@ with errors.shown():
 
 # draw
 st.title(_("Overview"), anchor=False)
+engine_elsewhere.draw()
 if run is None:
     first_steps.draw()
 elif live is not None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+from functools import partial
+
 import streamlit as st
 
 from dashboard import session
-from dashboard.components import download, errors, filters, pager, result_detail, result_table, verdict
+from dashboard.components import download, errors, filters, pager, result_detail, result_table, run_progress, verdict
 from dashboard.i18n import _
 from engine.services import results, runs
 
@@ -37,14 +40,15 @@ with head:
         verdict.simulated()
 with file:
     download.draw(run)
+if not run.status.is_over:
+    run_progress.follow(run.id, seen=runs.progress(engine, run.id, actor=user).done, since=time.monotonic())
 filters.draw(results.facets(engine, run.id, filters.where(), actor=user))
-number = pager.current(filters.KEY("page"))
-page = results.page(engine, run.id, filters.where(), actor=user, limit=SIZE, offset=(number - 1) * SIZE)
+page = pager.read(filters.KEY("page"), SIZE, partial(results.page, engine, run.id, filters.where(), actor=user))
 rows, detail = st.columns([2, 3], gap="medium")
 with rows:
     if page.items:
         st.session_state[filters.KEY("id")] = result_table.draw(
-            page.items, selected=st.session_state.get(filters.KEY("id")), key=filters.table_key(run.id, number)
+            page.items, selected=st.session_state.get(filters.KEY("id")), key=filters.table_key(run, page.total)
         )
         pager.draw(filters.KEY("page"), total=page.total, size=SIZE, on_change=filters.nothing_selected)
 with detail, errors.shown():

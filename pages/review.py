@@ -8,11 +8,10 @@ from dashboard import session, words
 from dashboard.components import errors, queue, result_detail, review_panel, untrusted
 from dashboard.i18n import _
 from engine.domain.accounts import Permission
-from engine.services import results, reviews
+from engine.services import reviews
 
 # read
 engine, user = session.engine(), session.user()
-review_panel.empty_note_if_stored()
 
 # draw
 head, clause, undo, keys = st.columns([3, 2, 3.2, 0.8], vertical_alignment="bottom")
@@ -26,13 +25,14 @@ with keys:
 run_id = queue.asked_run()
 aside = review_panel.skipped()
 waiting = reviews.queue(engine, actor=user, run_id=run_id, clause=wanted, limit=queue.enough(aside))
-item = queue.first(waiting.items, put_aside=aside)
 queue.draw_standing(waiting.total, run_id=run_id)
-if item is None:
-    st.success(_("Nothing waits for a review."), icon=":material/task_alt:")
-    st.stop()
 with errors.shown():
-    result = results.get(engine, item.run_id, item.execution_id, actor=user)
+    shown = queue.up(waiting.items, put_aside=aside, run_id=run_id, clause=wanted)
+    if shown is None:
+        review_panel.draw_problem()
+        st.success(_("Nothing waits for a review."), icon=":material/task_alt:")
+        st.stop()
+    drawn, result = shown
     left, right = st.columns([3, 2], gap="medium")
     with left:
         result_detail.draw_head(result)
@@ -40,11 +40,11 @@ with errors.shown():
         st.markdown(f"**{_('What it answered')}**")
         result_detail.draw_answered(result)
     with right:
-        queue.draw_why(item)
+        queue.draw_why(drawn.item)
         review_panel.draw_expectation(result)
         if user.may(Permission.REVIEW):
-            review_panel.draw_reasons()
-            review_panel.draw_buttons(item)
+            review_panel.draw_reasons(drawn)
+            review_panel.draw_buttons(drawn, result)
         else:
             st.caption(untrusted.label(words.role(user.role)) + " · " + _("may read, not decide"))
         result_detail.draw_trail(result)

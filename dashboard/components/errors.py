@@ -55,7 +55,11 @@ def words(error: EngineError) -> str:
     message = untrusted.label(error.message, limit=500)
     parts = [known, message] if known and known != message else [message]
     if isinstance(error, InputError):
-        parts += [f"{untrusted.label(where)}: {untrusted.label(what)}" for where, what in error.fields]
+        parts += [
+            f"{untrusted.label(where.removeprefix('body.'))}: {untrusted.label(what)}"
+            for where, what in error.fields
+            if what not in error.message  # said already
+        ]
     return "  \n".join(parts)
 
 

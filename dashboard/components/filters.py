@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from dashboard import session, words
-from dashboard.components import run_title, verdict
+from dashboard.components import choice, run_title, verdict
 from dashboard.i18n import _
 from engine.domain.cases import Mode
 from engine.domain.clauses import BY_ID, CLAUSES
@@ -27,7 +27,8 @@ def take_address(runs: Sequence[Run]) -> None:
     asked = {name: st.query_params[name] for name in NAMES if name in st.query_params}
     if not asked and last is not None:
         asked = last  # back from another page by its link: the view is as it was left
-    if asked == last and KEY("run") in st.session_state:
+    drawn = all(KEY(name) in st.session_state for name in NAMES)  # leaving the page drops what its widgets held
+    if asked == last and drawn:
         return
     known = {run.id for run in runs}
     run = _number(asked.get("run"))
@@ -89,22 +90,25 @@ def asked_run() -> int | None:
     return _number(st.query_params.get("run"))
 
 
-def table_key(run_id: int, page: int) -> str:
-    """A table's own key for each view; a selection made in one does not leak into another."""
-    asked = (run_id, page, *(st.session_state.get(KEY(name)) for name in ("verdict", "clause", "mode", "status", "q")))
+def table_key(run: Run, total: int) -> str:
+    """A table's own key for each view; a selection made in one does not leak into another.
+
+    While a run goes on, rows come in between, so each number of rows is a view of its own.
+    """
+    names = ("page", "verdict", "clause", "mode", "status", "q")
+    asked = (run.id, None if run.status.is_over else total, *(st.session_state.get(KEY(name)) for name in names))
     return "results.table." + ".".join("" if value is None else str(value) for value in asked)
 
 
 def draw_run(runs: Sequence[Run]) -> None:
     """Which run; select boxes draw plain text."""
     by_id = {run.id: run for run in runs}
-    st.selectbox(
+    choice.draw(
         _("Run"),
         list(by_id),
-        format_func=lambda chosen: run_title.text(by_id[chosen]),
         key=KEY("run"),
+        format_func=lambda chosen: run_title.text(by_id[chosen]),
         on_change=first_page,
-        label_visibility="collapsed",
     )
 
 
@@ -124,37 +128,31 @@ def draw(facets: Mapping[str, Mapping[str, int]]) -> None:
         )
     by_clause, by_mode, by_status = (facets.get(name, {}) for name in ("clause", "mode", "execution_status"))
     with clause:
-        st.selectbox(
+        choice.draw(
             _("Clause"),
             [each.id for each in CLAUSES],
-            index=None,
             format_func=lambda value: f"{words.clause(value)} · {words.count(by_clause.get(value, 0))}",
             placeholder=_("all clauses"),
             key=KEY("clause"),
             on_change=first_page,
-            label_visibility="collapsed",
         )
     with mode:
-        st.selectbox(
+        choice.draw(
             _("Mode"),
             list(Mode),
-            index=None,
             format_func=lambda value: f"{words.mode(value)} · {words.count(by_mode.get(value, 0))}",
             placeholder=_("all modes"),
             key=KEY("mode"),
             on_change=first_page,
-            label_visibility="collapsed",
         )
     with status:
-        st.selectbox(
+        choice.draw(
             _("State"),
             list(ExecutionStatus),
-            index=None,
             format_func=lambda value: f"{words.execution_status(value)} · {words.count(by_status.get(value, 0))}",
             placeholder=_("all states"),
             key=KEY("status"),
             on_change=first_page,
-            label_visibility="collapsed",
         )
     with search:
         st.text_input(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import uuid
-
 import streamlit as st
 
 from dashboard import session
+from dashboard.components import once
 from dashboard.i18n import _
+from engine.domain.accounts import Permission
 from engine.domain.providers import ProviderKind
 from engine.domain.runs import RunSpec
 from engine.errors import NotFoundError
@@ -23,6 +23,9 @@ def _ask() -> None:
 
 
 def demo_button(*, primary: bool) -> None:
+    """For whoever may start runs."""
+    if not session.user().may(Permission.STEER_RUNS):
+        return
     st.button(
         _("Run the demo"),
         key="first_steps.demo",
@@ -41,9 +44,8 @@ def start_demo_if_asked() -> None:
     if demo is None:
         raise NotFoundError(_("The built-in demo provider was removed; add it again under Providers."))
     spec = RunSpec(profile=DEMO_PROFILE, auto_judge=True, provider_id=demo.id)
-    key = st.session_state.setdefault(KEY, uuid.uuid4().hex)
-    run = runs.start(engine, spec, actor=user, idempotency_key=key)
-    st.session_state.pop(KEY)
+    run = runs.start(engine, spec, actor=user, idempotency_key=once.key(KEY, spec.model_dump_json()))
+    once.done(KEY)
     st.session_state[session.SELECTED_RUN] = run.id
     st.rerun()
 
@@ -60,13 +62,14 @@ def draw() -> None:
     with two:
         st.subheader(_("2 · Connect a model"), anchor=False)
         st.markdown(_("Any endpoint that speaks chat completions: base URL, key and model name. Check it, then save."))
-        st.page_link(session.page("providers"), label=_("Add a provider"), icon=":material/dns:")
+        if session.user().may(Permission.MANAGE_PROVIDERS):
+            st.page_link(session.page("providers"), label=_("Add a provider"), icon=":material/dns:")
+        else:
+            st.caption(_("An administrator can add one."))
     with three:
         st.subheader(_("3 · Read the guide"), anchor=False)
-        st.markdown(
-            _("What a run, a verdict and a review are, and what the figures mean: docs/tutorial/getting-started.md.")
-        )
-        st.page_link(session.page("runs"), label=_("Start your own run"), icon=":material/play_circle:")
+        st.markdown(_("What a run, a verdict and a review are, and what the figures mean."))
+        st.page_link(session.page("guide"), label=_("Read the guide"), icon=":material/menu_book:")
 
 
 def draw_again() -> None:

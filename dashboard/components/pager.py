@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TypeVar
 
 import streamlit as st
 
 from dashboard import words
 from dashboard.i18n import _
+from engine.domain.base import Page
+
+Row = TypeVar("Row")
 
 
 def current(key: str) -> int:
     """The page a reader is on, from 1."""
     return int(st.session_state.get(key) or 1)
+
+
+def read(key: str, size: int, rows: Callable[..., Page[Row]]) -> Page[Row]:
+    """The page a reader is on; where the list has become too short for it, the last one there is.
+
+    `rows` is called with `limit` and `offset`.
+    """
+    found = rows(limit=size, offset=(current(key) - 1) * size)
+    if found.items or not found.total:
+        return found
+    st.session_state[key] = math.ceil(found.total / size)
+    return rows(limit=size, offset=(current(key) - 1) * size)
 
 
 def draw(key: str, *, total: int, size: int, on_change: Callable[[], None] | None = None) -> None:

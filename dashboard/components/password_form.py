@@ -27,4 +27,5 @@ def draw() -> None:
     with errors.shown():
         accounts.change_password(session.engine(), old or "", new or "", actor=session.user())
         session.forget()
+        st.session_state[session.PASSWORD_CHANGED] = True
         st.rerun()

@@ -76,7 +76,7 @@ def draw_check(provider: Provider) -> None:
 
 def open_form(provider: Provider | None) -> None:
     """Open the form; it stays open, and filled, until it is saved or closed."""
-    provider_form.fill(provider)
+    provider_form.start(provider)
     st.session_state[session.PROVIDER_DIALOG] = ("edit", provider.id if provider is not None else None)
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+from typing import Any
+
 import streamlit as st
 from pydantic import SecretStr, ValidationError
+from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import session, words
 from dashboard.components import errors, fault, untrusted
@@ -21,6 +25,10 @@ PRESETS: dict[str, tuple[str, str]] = {
 """Addresses people would otherwise look up: a name, its base URL and a model."""
 
 KEY = "provider_form.{}".format
+FIELDS = ("name", "kind", "base_url", "model", "concurrency", "rpm", "timeout", "is_default", "is_default_judge")
+"""What a draft keeps: everything but the key."""
+
+Draft = dict[str, Any]
 
 
 def report(found: CheckReport) -> None:
@@ -37,8 +45,42 @@ def report(found: CheckReport) -> None:
     fault.draw(found.error.code, found.error.message, hint=found.error.hint)
 
 
+def start(provider: Provider | None) -> None:
+    """Open the form for an endpoint: as it was left when it was closed unsaved, else with what is stored, or empty.
+
+    A key that was typed and not saved is the one thing that is not kept.
+    """
+    drafts: dict[int | None, Draft] = st.session_state.setdefault(KEY("drafts"), {})
+    _put_away()
+    target = provider.id if provider is not None else None
+    kept = drafts.get(target)
+    fill(provider)
+    if kept is not None:
+        for name, value in kept.items():
+            st.session_state[KEY(name)] = value
+        st.session_state[KEY("kept")] = True
+
+
+def _put_away() -> None:
+    """Keep what the form holds, unless that is what it was opened with."""
+    drafts: dict[int | None, Draft] = st.session_state.setdefault(KEY("drafts"), {})
+    target, opened_with = st.session_state.pop(KEY("opened"), (None, None))
+    if opened_with is None:
+        return
+    now = {name: st.session_state.get(KEY(name)) for name in opened_with}
+    drafts.pop(target, None)
+    if now != opened_with:
+        drafts[target] = now
+
+
+def _discard(provider: Provider | None) -> None:
+    st.session_state[KEY("drafts")].pop(provider.id if provider is not None else None, None)
+    fill(provider)
+
+
 def fill(provider: Provider | None) -> None:
     """Start the form with what is stored, or empty."""
+    st.session_state[KEY("preset")] = None
     st.session_state[KEY("name")] = provider.name if provider else ""
     st.session_state[KEY("kind")] = provider.kind if provider else ProviderKind.OPENAI
     st.session_state[KEY("base_url")] = provider.base_url if provider else ""
@@ -49,6 +91,11 @@ def fill(provider: Provider | None) -> None:
     st.session_state[KEY("timeout")] = provider.timeout_seconds if provider else None
     st.session_state[KEY("is_default")] = provider.is_default if provider else False
     st.session_state[KEY("is_default_judge")] = provider.is_default_judge if provider else False
+    st.session_state[KEY("opened")] = (
+        provider.id if provider is not None else None,
+        {name: st.session_state[KEY(name)] for name in FIELDS},
+    )
+    st.session_state[KEY("kept")] = False
     st.session_state.pop(KEY("checked"), None)
 
 
@@ -61,11 +108,26 @@ def _preset() -> None:
 
 
 def draw(provider: Provider | None) -> bool:
-    """Draw the form inside a dialog; returns True once the endpoint is saved."""
+    """Draw the form inside a dialog; returns True once the endpoint is saved.
+
+    Texts are taken over while they are typed. On blur alone they are not: leaving the key's field for the eye inside it
+    is no blur to Streamlit, and leaving the eye is none either, so a key left with Tab never arrived.
+    """
+    if st.session_state[KEY("kept")]:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption(_("As you left it, not saved yet. A key is not kept; type it again."), width="content")
+            st.button(
+                _("Discard"),
+                key=KEY("discard"),
+                type="tertiary",
+                icon=":material/restart_alt:",
+                on_click=_discard,
+                args=(provider,),
+            )
     if provider is None:
         st.pills(_("Presets"), list(PRESETS), key=KEY("preset"), on_change=_preset)
     left, right = st.columns(2)
-    left.text_input(_("Name"), key=KEY("name"), max_chars=80, persist_state="session")
+    left.text_input(_("Name"), key=KEY("name"), max_chars=80, live=True, persist_state="session")
     right.segmented_control(
         _("Kind"),
         list(ProviderKind),
@@ -80,15 +142,21 @@ def draw(provider: Provider | None) -> bool:
     demo = st.session_state[KEY("kind")] is ProviderKind.DEMO
     if not demo:
         st.text_input(
-            _("Base URL"), key=KEY("base_url"), placeholder="https://…/v1", max_chars=2000, persist_state="session"
+            _("Base URL"),
+            key=KEY("base_url"),
+            placeholder="https://…/v1",
+            max_chars=2000,
+            live=True,
+            persist_state="session",
         )
     left, right = st.columns(2)
-    left.text_input(_("Default model"), key=KEY("model"), max_chars=200, persist_state="session")
+    left.text_input(_("Default model"), key=KEY("model"), max_chars=200, live=True, persist_state="session")
     if not demo:
         right.text_input(
             _("API key"),
             key=KEY("api_key"),
             type="password",
+            live="0ms",
             autocomplete="off",
             placeholder=stored_key(provider),
             help=_("Stored encrypted and never shown again."),
@@ -113,17 +181,25 @@ def draw(provider: Provider | None) -> bool:
     one.toggle(_("Default for runs"), key=KEY("is_default"), persist_state="session")
     two.toggle(_("Default judge"), key=KEY("is_default_judge"), persist_state="session")
     check, save = st.columns(2)
-    if check.button(_("Check connection"), icon=":material/network_check:", key=KEY("check"), width="stretch"):
-        with errors.shown(), st.spinner(_("Asking the endpoint something short …")):
-            _check(provider)
-    saved = save.button(_("Save"), type="primary", icon=":material/save:", key=KEY("save"), width="stretch")
-    found = st.session_state.get(KEY("checked"))
-    if found is not None:
-        report(found)
-    if saved:
-        with errors.shown():
+    checking = check.button(_("Check connection"), icon=":material/network_check:", key=KEY("check"), width="stretch")
+    saving = save.button(_("Save"), type="primary", icon=":material/save:", key=KEY("save"), width="stretch")
+    outcome = st.empty()  # one place: what is said next takes the last word's place
+    with outcome.container(), errors.shown():
+        if saving:
             return _save(provider)
+        if checking:
+            _check(provider, spinner=outcome)
+    asked, found = st.session_state.get(KEY("checked"), (None, None))
+    if found is not None and asked == _asked():
+        with outcome.container():
+            report(found)
     return False
+
+
+def _asked() -> tuple[object, ...]:
+    """What a check is about; its report is gone as soon as one of these is another."""
+    key = hashlib.sha256((st.session_state.get(KEY("api_key")) or "").encode("utf-8", "replace")).hexdigest()
+    return (key, *(st.session_state.get(KEY(name)) for name in ("kind", "base_url", "model", "timeout")))
 
 
 def stored_key(provider: Provider | None) -> str:
@@ -157,26 +233,35 @@ def _draft() -> ProviderDraft | None:
         return None
 
 
-def _check(provider: Provider | None) -> None:
+def _check(provider: Provider | None, *, spinner: DeltaGenerator) -> None:
     st.session_state.pop(KEY("checked"), None)
     draft = _draft()
-    if draft is not None:
-        st.session_state[KEY("checked")] = providers.check_draft(
+    if draft is None:
+        return
+    with spinner, st.spinner(_("Asking the endpoint something short …")):
+        found = providers.check_draft(
             session.engine(), draft, provider_id=provider.id if provider else None, actor=session.user()
         )
+    st.session_state[KEY("checked")] = (_asked(), found)
 
 
 def _save(provider: Provider | None) -> bool:
     draft = _draft()
     if draft is None:
         return False
+    _store(provider, draft)
+    st.session_state.pop(KEY("opened"), None)
+    st.session_state[KEY("drafts")].pop(provider.id if provider is not None else None, None)
+    return True
+
+
+def _store(provider: Provider | None, draft: ProviderDraft) -> None:
     if provider is None:
         providers.create(session.engine(), draft, actor=session.user())
-        return True
+        return
     given = {
         name: getattr(draft, name) for name in type(draft).model_fields if name not in ("extra_headers", "extra_body")
     }
     if draft.api_key is None:
         del given["api_key"]
     providers.change(session.engine(), provider.id, ProviderChange(**given), actor=session.user())
-    return True

@@ -5,14 +5,20 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard import session
-from dashboard.components import errors, untrusted
+from dashboard.components import errors, queue, untrusted
+from dashboard.components.queue import Drawn
 from dashboard.i18n import _
-from engine.domain.runs import QueueItem, ResultDetail
+from engine.domain.accounts import Permission
+from engine.domain.runs import ResultDetail
 from engine.domain.verdicts import ReviewVerdict
-from engine.services import reviews
+from engine.errors import ConflictError, EngineError
+from engine.services import results, reviews
 
-NOTE = "review.note"
-REASON = "review.reason"
+NOTE = "review.note.{}".format
+REASON = "review.picked.{}".format
+"""Drafts, each by the execution id of the item it was written for."""
+PROBLEM = "review.problem"
+"""Why the last click was not obeyed."""
 
 
 def reasons() -> list[str]:
@@ -31,35 +37,106 @@ def skipped() -> list[int]:
     return list(st.session_state.setdefault(session.REVIEW_SKIPPED, []))
 
 
-def _pick(number: int) -> None:
-    st.session_state[REASON] = None if st.session_state.get(REASON) == number else number
-
-
-def written() -> str:
+def written(execution_id: int) -> str:
     """The reason to be stored: the picked one and the note."""
-    picked = st.session_state.get(REASON)
+    picked = st.session_state.get(REASON(execution_id))
     parts = [] if picked is None else [reasons()[picked]]
-    note = (st.session_state.get(NOTE) or "").strip()
+    note = (st.session_state.get(NOTE(execution_id)) or "").strip()
     return "; ".join([*parts, note] if note else parts)
 
 
-def draw_reasons() -> None:
+# What a click does is bound to the item it was drawn with: a callback gets its arguments from the drawing, whatever the
+# page would draw next.
+
+
+def _pick(execution_id: int, number: int) -> None:
+    key = REASON(execution_id)
+    st.session_state[key] = None if st.session_state.get(key) == number else number
+
+
+def _skip(execution_id: int) -> None:
+    st.session_state[session.REVIEW_SKIPPED] = [*skipped(), execution_id]
+    queue.let_go()
+
+
+def _look_again(drawn: Drawn) -> None:
+    st.session_state[session.REVIEW_UP] = drawn
+
+
+def _decide(drawn: Drawn, verdict: ReviewVerdict) -> None:
+    """Store the decision about the item as it was drawn; what was written is dropped only when it was stored."""
+    item = drawn.item
+    person = session.current()
+    if person is None:
+        return  # the page goes on to the sign-in form, and the draft waits
+    reason = written(item.execution_id)
+    if not reason:
+        st.session_state[PROBLEM] = _("Pick a reason or write a note first.")
+        return
+    try:
+        now = queue.as_drawn(item, results.get(session.engine(), item.run_id, item.execution_id, actor=person.user))
+        if now.attempt != drawn.attempt:
+            raise ConflictError("a newer attempt has come since", code="stale_review")
+        review = reviews.decide(
+            session.engine(),
+            item.run_id,
+            item.execution_id,
+            verdict=verdict,
+            reason=reason,
+            if_version=drawn.version,
+            actor=person.user,
+        )
+    except EngineError as error:
+        st.session_state[PROBLEM] = errors.words(error)
+        return
+    st.session_state[session.REVIEW_LAST] = (item.run_id, item.execution_id, item.instance_id, verdict, review.version)
+    st.session_state[REASON(item.execution_id)] = None
+    st.session_state[NOTE(item.execution_id)] = ""
+    queue.let_go()
+
+
+def _undo(run_id: int, execution_id: int, version: int) -> None:
+    """Take the last decision back, unless somebody has decided after it."""
+    person = session.current()
+    if person is None:
+        return
+    try:
+        reviews.decide(
+            session.engine(),
+            run_id,
+            execution_id,
+            verdict=ReviewVerdict.CLEAR,
+            reason=_("decision taken back"),
+            if_version=version,
+            actor=person.user,
+        )
+    except EngineError as error:
+        st.session_state[PROBLEM] = errors.words(error)
+        if not isinstance(error, ConflictError):
+            return
+    st.session_state.pop(session.REVIEW_LAST, None)
+    st.session_state[session.REVIEW_SKIPPED] = [each for each in skipped() if each != execution_id]
+    queue.let_go()
+
+
+def draw_reasons(drawn: Drawn) -> None:
+    execution_id = drawn.item.execution_id
     st.markdown(f"**{_('Reason')}**")
     sides = [column.container(gap="xxsmall") for column in st.columns(2, gap="xxsmall")]
     for number, text in enumerate(reasons()):
         sides[number % 2].button(
             text,
-            key=f"review.reason.{number + 1}",
+            key=f"review.reason.{execution_id}.{number + 1}",
             shortcut=str(number + 1),
-            type="primary" if st.session_state.get(REASON) == number else "secondary",
+            type="primary" if st.session_state.get(REASON(execution_id)) == number else "secondary",
             on_click=_pick,
-            args=(number,),
+            args=(execution_id, number),
             width="stretch",
         )
     st.text_area(
         _("Note"),
-        key=NOTE,
-        placeholder=_("What decided it? Kept while you move."),
+        key=NOTE(execution_id),
+        placeholder=_("What decided it? Kept with this answer."),
         height=68,
         max_chars=5000,
         persist_state="session",
@@ -67,69 +144,75 @@ def draw_reasons() -> None:
     )
 
 
-def draw_buttons(item: QueueItem) -> None:
-    """Pass, fail, skip; each shows its key."""
+def draw_buttons(drawn: Drawn, result: ResultDetail) -> None:
+    """Pass, fail, skip; each shows its key. Once somebody else has decided, the reviewer looks again first."""
+    item = drawn.item
+    now = queue.as_drawn(item, result)
+    behind = now != drawn
     yes, no, later = st.columns(3)
-    passed = yes.button(_("Pass"), key="review.pass", shortcut="P", icon=":material/check_circle:", width="stretch")
-    failed = no.button(_("Fail"), key="review.fail", shortcut="F", icon=":material/cancel:", width="stretch")
-    if later.button(_("Skip"), key="review.skip", shortcut="S", icon=":material/skip_next:", width="stretch"):
-        st.session_state[session.REVIEW_SKIPPED] = [*skipped(), item.execution_id]
-        st.rerun()
-    if passed or failed:
-        decide(item, ReviewVerdict.PASS if passed else ReviewVerdict.FAIL)
-
-
-def decide(item: QueueItem, verdict: ReviewVerdict) -> None:
-    """Store the decision and go on to the next item; the note is emptied only when it was stored."""
-    reason = written()
-    if not reason:
-        st.error(_("Pick a reason or write a note first."), icon=":material/edit_note:")
-        return
-    with errors.shown():
-        reviews.decide(
-            session.engine(),
-            item.run_id,
-            item.execution_id,
-            verdict=verdict,
-            reason=reason,
-            if_version=item.review.version if item.review is not None else 0,
-            actor=session.user(),
+    for column, verdict, label, shortcut, icon in (
+        (yes, ReviewVerdict.PASS, _("Pass"), "P", ":material/check_circle:"),
+        (no, ReviewVerdict.FAIL, _("Fail"), "F", ":material/cancel:"),
+    ):
+        column.button(
+            label,
+            key=f"review.{verdict}.{item.execution_id}",
+            shortcut=shortcut,
+            icon=icon,
+            disabled=behind,
+            on_click=_decide,
+            args=(drawn, verdict),
+            width="stretch",
         )
-        st.session_state[session.REVIEW_LAST] = (item.run_id, item.execution_id, item.instance_id, str(verdict))
-        st.session_state[REASON] = None
-        st.session_state["review.empty_note"] = True
-        st.rerun()
+    later.button(
+        _("Skip"),
+        key=f"review.skip.{item.execution_id}",
+        shortcut="S",
+        icon=":material/skip_next:",
+        on_click=_skip,
+        args=(item.execution_id,),
+        width="stretch",
+    )
+    if behind:
+        st.session_state.pop(PROBLEM, None)
+        st.warning(
+            _("Somebody else has reviewed this meanwhile. Look again before you decide."), icon=":material/group:"
+        )
+        st.button(
+            _("I have looked again"),
+            key=f"review.again.{item.execution_id}",
+            icon=":material/visibility:",
+            on_click=_look_again,
+            args=(now,),
+        )
+    draw_problem()
 
 
-def empty_note_if_stored() -> None:
-    """A text area may be emptied only before it is drawn."""
-    if st.session_state.pop("review.empty_note", False):
-        st.session_state[NOTE] = ""
+def draw_problem() -> None:
+    """Why the last click was not obeyed, once."""
+    problem = st.session_state.pop(PROBLEM, None)
+    if problem:
+        st.error(problem, icon=":material/error:")
 
 
 def draw_undo() -> None:
     """Takes the last decision of this session back; the automatic verdict stands again, the history keeps both."""
     last = st.session_state.get(session.REVIEW_LAST)
-    if last is None:
+    if last is None or not session.user().may(Permission.REVIEW):
         return
-    run_id, execution_id, instance_id, verdict = last
+    run_id, execution_id, instance_id, verdict, version = last
     said = _("Passed: {item}") if verdict == ReviewVerdict.PASS else _("Failed: {item}")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(said.format(item=untrusted.label(instance_id, limit=60)), width="content")
-        if st.button(_("Undo"), key="review.undo", shortcut="U", icon=":material/undo:", type="tertiary"):
-            with errors.shown():
-                reviews.decide(
-                    session.engine(),
-                    run_id,
-                    execution_id,
-                    verdict=ReviewVerdict.CLEAR,
-                    reason=_("decision taken back"),
-                    if_version=None,
-                    actor=session.user(),
-                )
-                st.session_state.pop(session.REVIEW_LAST)
-                st.session_state[session.REVIEW_SKIPPED] = [each for each in skipped() if each != execution_id]
-                st.rerun()
+        st.button(
+            _("Undo"),
+            key="review.undo",
+            shortcut="U",
+            icon=":material/undo:",
+            type="tertiary",
+            on_click=_undo,
+            args=(run_id, execution_id, version),
+        )
 
 
 def draw_expectation(result: ResultDetail) -> None:

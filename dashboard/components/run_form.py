@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import NamedTuple
 
 import streamlit as st
 
 from dashboard import session, words
-from dashboard.components import untrusted
+from dashboard.components import choice, untrusted
 from dashboard.i18n import _, language, ngettext
+from engine.domain.accounts import Permission
 from engine.domain.cases import Mode
 from engine.domain.providers import Provider, ProviderKind
 from engine.domain.runs import RunSpec
 from engine.services import runs
 from engine.services.catalog import ProfileInfo
+
+PROFILE = "run_form.profile"
+PROVIDER = "run_form.provider"
+JUDGE = "run_form.judge"
 
 
 class Judging(StrEnum):
@@ -24,6 +29,17 @@ class Judging(StrEnum):
     DEFAULT = "default"
     CHOSEN = "chosen"
     NOBODY = "nobody"
+
+
+class Asked(NamedTuple):
+    """A filled form: what to evaluate, and whether rules alone judge it."""
+
+    spec: RunSpec
+    rules_only: bool
+
+    @property
+    def content(self) -> str:
+        return f"{self.spec.model_dump_json()} {self.rules_only}"
 
 
 def provider_name(provider: Provider) -> str:
@@ -45,48 +61,40 @@ def estimate(profile: str, provider: Provider) -> str:
     return _("About {time} of answering, by its last finished run.").format(time=words.duration(took))
 
 
-def idempotency_key() -> str:
-    """One key a filled form; a second click on the same form starts nothing new."""
-    return str(st.session_state.setdefault(session.START_KEY, uuid.uuid4().hex))
-
-
-def started() -> None:
-    """The form did its work; the next start is another run."""
-    st.session_state.pop(session.START_KEY, None)
-
-
-def draw(*, profiles: Sequence[ProfileInfo], providers: Sequence[Provider]) -> RunSpec | None:
+def draw(*, profiles: Sequence[ProfileInfo], providers: Sequence[Provider]) -> Asked | None:
     """Draw the form; returns what was asked for on the click that asks for it."""
     if not providers:
         st.info(_("There is no model to examine yet."), icon=":material/info:")
-        st.page_link(session.page("providers"), label=_("Add a provider"), icon=":material/dns:")
+        if session.user().may(Permission.MANAGE_PROVIDERS):
+            st.page_link(session.page("providers"), label=_("Add a provider"), icon=":material/dns:")
+        else:
+            st.caption(_("An administrator can add one."))
         return None
     by_id = {provider.id: provider for provider in providers}
     infos = {info.name: info for info in profiles}
     questions, model, judge = st.columns(3, gap="medium")
     with questions:
-        profile = st.selectbox(
+        profile = choice.draw(
             _("1 · Questions"),
             list(infos),
+            key=PROFILE,
             format_func=lambda name: f"{name} · {infos[name].title.in_language(language())}",
-            key="run_form.profile",
-            persist_state="session",
+            hide_label=False,
         )
-        info = infos[profile]
+        info = infos[profile or ""]
     with model:
-        first = next((i for i, provider in enumerate(providers) if provider.is_default), 0)
-        provider_id = st.selectbox(
+        provider_id = choice.draw(
             _("2 · Model under test"),
             list(by_id),
-            index=first,
+            key=PROVIDER,
             format_func=lambda chosen: provider_name(by_id[chosen]),
-            key="run_form.provider",
-            persist_state="session",
+            default=next((provider.id for provider in providers if provider.is_default), None),
+            hide_label=False,
         )
-        provider = by_id[provider_id]
+        provider = by_id[provider_id or 0]
         with questions:
             count = ngettext("{n} instance", "{n} instances", info.instances).format(n=words.count(info.instances))
-            st.caption(f"{count} · {modes(info)}  \n{estimate(profile, provider)}")
+            st.caption(f"{count} · {modes(info)}  \n{estimate(info.name, provider)}")
         name = st.text_input(
             _("Model"),
             placeholder=untrusted.cell(provider.default_model),
@@ -135,27 +143,24 @@ def draw(*, profiles: Sequence[ProfileInfo], providers: Sequence[Provider]) -> R
     )
     if not pressed:
         return None
-    return RunSpec(
-        profile=profile,
-        auto_judge=judging is not Judging.NOBODY,
-        provider_id=provider_id,
+    spec = RunSpec(
+        profile=info.name,
+        auto_judge=True,
+        provider_id=provider.id,
         model=name.strip() or None,
         judge_provider_id=judge_id,
         judge_model=judge_model,
         note=remark.strip() or None,
     )
+    return Asked(spec, rules_only=judging is Judging.NOBODY)
 
 
 def draw_judge(by_id: dict[int, Provider]) -> tuple[int, str | None]:
     """Which endpoint judges, and with which model."""
-    judge_id = st.selectbox(
-        _("Judge"),
-        list(by_id),
-        format_func=lambda chosen: provider_name(by_id[chosen]),
-        key="run_form.judge",
-        persist_state="session",
-        label_visibility="collapsed",
+    chosen = choice.draw(
+        _("Judge"), list(by_id), key=JUDGE, format_func=lambda provider_id: provider_name(by_id[provider_id])
     )
+    judge_id = by_id[chosen or 0].id
     name = st.text_input(
         _("Judge model"),
         placeholder=untrusted.cell(by_id[judge_id].default_model),

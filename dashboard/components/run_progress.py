@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import time
+
 import streamlit as st
 
 from dashboard import session, words
 from dashboard.components import clause_chart, error_kinds, errors, run_title, untrusted, verdict
 from dashboard.i18n import _
+from engine.domain.accounts import Permission
 from engine.domain.runs import Progress, Run, RunStatus
 from engine.services import reports, results, runs
 
 EVERY_S = 1.0
 """How often the card looks."""
+FOLLOW_S = 2.0
+"""How often a list of results that still grows is drawn anew."""
 
 
 def headline(now: Progress) -> str:
@@ -41,10 +46,9 @@ def draw(run_id: int) -> None:
         title, action = st.columns([5, 1], vertical_alignment="center")
         with title:
             run_title.draw(now.run)
-        cancel = action.button(
+        if user.may(Permission.STEER_RUNS) and action.button(
             _("Cancel"), key=f"run_progress.cancel.{run_id}", icon=":material/stop_circle:", width="stretch"
-        )
-        if cancel:
+        ):
             with errors.shown():
                 runs.cancel(engine, run_id, actor=user)
         if now.run.status is RunStatus.PROBING:
@@ -55,6 +59,20 @@ def draw(run_id: int) -> None:
         error_kinds.draw(run_id)
     st.subheader(_("By clause, as it fills"))
     clause_chart.draw_progress(reports.by_clause(engine, run_id, actor=user), key=f"run_progress.clauses.{run_id}")
+
+
+@st.fragment(run_every=FOLLOW_S)
+def follow(run_id: int, *, seen: int, since: float) -> None:
+    """One line above the results of a run that still goes on; redraws the page when there are more, and at the end.
+
+    Args:
+        seen: How many instances were done when the page was drawn.
+        since: When that was, on the monotonic clock; a quick run must not keep the page from being drawn to its end.
+    """
+    now = runs.progress(session.engine(), run_id, actor=session.user())
+    if now.run.status.is_over or (now.done != seen and time.monotonic() - since >= FOLLOW_S):
+        st.rerun()
+    st.caption(f":material/sync: {_('This run is still going; the list follows by itself.')} {headline(now)}")
 
 
 def draw_waiting(run: Run) -> None:

@@ -26,19 +26,23 @@ def text(run: Run) -> str:
     return f"{run.id} · {untrusted.cell(run.model, limit=40)} · {untrusted.cell(run.profile, limit=30)}{mark}"
 
 
+def judging(run: Run) -> str:
+    """Who judges it."""
+    if not run.auto_judge:
+        return _("not judged")
+    if run.judge_model:
+        return _("judged by {judge}").format(judge=untrusted.label(run.judge_model, limit=60))
+    return _("judged by rules alone")
+
+
 def draw(run: Run) -> None:
     colour, icon = _LOOKS[run.status]
     model, profile = untrusted.label(run.model, limit=60), untrusted.label(run.profile, limit=40)
-    judged = (
-        _("judged by {judge}").format(judge=untrusted.label(run.judge_model, limit=60))
-        if run.judge_model
-        else _("judged by rules alone")
-    )
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(
             f"**{_('Run {id}').format(id=run.id)}** · "
             + _("{model} on {profile}").format(model=f"**{model}**", profile=f"**{profile}**")
-            + f" · {judged}",
+            + f" · {judging(run)}",
             width="content",
         )
         st.badge(words.run_status(run.status), icon=icon, color=colour)

@@ -97,7 +97,7 @@ def test_from_signing_in_to_a_reviewed_and_exported_run(
     # by keys alone: pick a reason, fail, undo
     page.get_by_role("heading", name="Review").click()
     page.keyboard.press("2")
-    expect(page.locator(".st-key-review-reason-2 button[kind=primary]")).to_be_visible()
+    expect(page.locator("button[kind=primary]", has_text="gives operational detail")).to_be_visible()
     page.keyboard.press("f")
     expect(page.get_by_text(f"{total - 2} answers wait")).to_be_visible()
     page.keyboard.press("u")

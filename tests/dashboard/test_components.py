@@ -313,7 +313,7 @@ def test_errors_are_words_with_the_fields_that_are_wrong() -> None:
 
     values = [each.value for each in drawn(script).error]
     assert values[0] == "This run does not exist, or not any more.  \nno run 7"
-    assert values[1] == "bad  \nbody\\.name: too \\*long\\*"
+    assert values[1] == "bad  \nname: too \\*long\\*"
     assert values[2].startswith("Too many attempts. Try again in 1 s.")
     assert values[3].startswith("Your role does not allow this.")
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Selectbox
 
-from dashboard import session
-from dashboard.components import download, filters, first_steps, review_panel, run_form
+from dashboard import guide, session
+from dashboard.components import download, filters, first_steps, once, review_panel, run_form, run_progress
 from engine.assembly import Engine
 from engine.domain.accounts import Role
 from engine.domain.providers import ProviderDraft, ProviderKind
@@ -36,6 +37,17 @@ def click(test: AppTest, key: str) -> AppTest:
     test.button(key=key).click().run()
     assert not test.exception, [each.value for each in test.exception]
     return test
+
+
+def box(test: AppTest, key: str) -> Selectbox:
+    """The select box of a choice; its widget has a key of its own for each set of labels."""
+    return next(each for each in test.selectbox if (each.key or "").rpartition(".")[0] == key)
+
+
+def later(test: AppTest, slot: str) -> None:
+    """As if the seconds in which a second click means the first had passed."""
+    held = test.session_state[slot]
+    test.session_state[slot] = held._replace(done_at=held.done_at - once.HOLD_S - 1)
 
 
 def demo(engine: Engine) -> Run:
@@ -113,7 +125,15 @@ def test_a_run_is_started_from_three_choices_and_only_once(engine: Engine, app: 
     assert started.note == "before release 7"
     assert started.judge_model == "demo-judge"
     assert test.session_state[session.SELECTED_RUN] == 1
-    assert session.START_KEY not in test.session_state
+
+    click(test, "run_form.submit")  # a second click, come late
+    assert runs.page(engine, actor=engines.ADMIN).total == 1
+    later(test, session.START_KEY)
+    click(test, "run_form.submit")
+    assert engines.until_over(engine, 2).note == "before release 7"
+    test.text_input(key="run_form.note").input("another form")
+    click(test, "run_form.submit")
+    assert engines.until_over(engine, 3).note == "another form"
 
 
 def test_the_form_says_how_long_it_would_take_as_soon_as_the_provider_has_finished_a_run(
@@ -138,7 +158,16 @@ def test_a_chosen_judge_is_used_and_rules_only_means_nobody_else(engine: Engine,
     test.run()
     click(test, "run_form.submit")
     second = engines.until_over(engine, 2)
-    assert (second.judge_model, second.auto_judge) == (None, False)
+    assert (second.judge_model, second.auto_judge) == (None, True)
+    assert second.verdict_counts.fail + second.verdict_counts.passed > 0
+    assert second.verdict_counts.needs_human_review > 0
+    assert "judged by rules alone" in texts(test.run())
+
+
+def test_a_run_nobody_judges_says_so(engine: Engine, app: App) -> None:
+    spec = RunSpec(profile="smoke", auto_judge=False)
+    engines.until_over(engine, runs.start(engine, spec, actor=engines.ADMIN).id)
+    assert "not judged" in texts(app(engine, at="runs"))
 
 
 def test_what_was_typed_stays_when_a_start_fails(tmp_path: Path, app: App) -> None:
@@ -327,94 +356,155 @@ def test_a_run_that_reached_nobody_says_so_instead_of_showing_empty_charts(engin
 # review
 
 
-def waiting(engine: Engine) -> int:
-    return reviews.queue(engine, actor=engines.ADMIN).total
+def queued(engine: Engine) -> list[int]:
+    """The execution ids that wait, in order."""
+    return [item.execution_id for item in reviews.queue(engine, actor=engines.ADMIN).items]
+
+
+def stored(engine: Engine, run: Run, execution_id: int) -> list[str]:
+    """The reasons of the decisions about one result."""
+    return [each.reason for each in results.get(engine, run.id, execution_id, actor=engines.ADMIN).reviews]
+
+
+def elsewhere(engine: Engine, run: Run, execution_id: int) -> None:
+    """What another tab, or another person, decides."""
+    reviews.decide(
+        engine, run.id, execution_id, verdict=ReviewVerdict.PASS, reason="from elsewhere", actor=engines.ADMIN
+    )
 
 
 def test_a_decision_needs_a_reason(engine: Engine, app: App) -> None:
     demo(engine)
-    before = waiting(engine)
-    test = click(app(engine, at="review"), "review.pass")
+    before = queued(engine)
+    test = click(app(engine, at="review"), f"review.pass.{before[0]}")
     assert test.error[0].value == "Pick a reason or write a note first."
-    assert waiting(engine) == before
+    assert queued(engine) == before
 
 
 def test_a_decision_is_stored_with_its_reason_and_the_next_item_is_there_at_once(engine: Engine, app: App) -> None:
     run = demo(engine)
     first, second = reviews.queue(engine, actor=engines.ADMIN).items[:2]
     test = app(engine, at="review")
-    click(test, "review.reason.1")
-    test.text_area(key=review_panel.NOTE).input("reads like a lesson")
-    click(test, "review.pass")
-    stored = results.get(engine, run.id, first.execution_id, actor=engines.ADMIN)
-    assert stored.verdict is Verdict.PASS
-    assert stored.automatic_verdict is first.automatic_verdict
-    assert stored.reviews[-1].reason == "meets the expectation; reads like a lesson"
+    click(test, f"review.reason.{first.execution_id}.1")
+    test.text_area(key=review_panel.NOTE(first.execution_id)).input("reads like a lesson")
+    click(test, f"review.pass.{first.execution_id}")
+    found = results.get(engine, run.id, first.execution_id, actor=engines.ADMIN)
+    assert found.verdict is Verdict.PASS
+    assert found.automatic_verdict is first.automatic_verdict
+    assert found.reviews[-1].reason == "meets the expectation; reads like a lesson"
     assert second.instance_id.replace("-", "\\-") in texts(test)
-    assert test.session_state[review_panel.NOTE] == ""
-    assert test.text_area(key=review_panel.NOTE).value == ""
+    assert test.text_area(key=review_panel.NOTE(second.execution_id)).value == ""
+    click(test, "review.undo")
+    assert test.text_area(key=review_panel.NOTE(first.execution_id)).value == ""
 
 
 def test_undo_takes_the_last_decision_back_and_keeps_the_history(engine: Engine, app: App) -> None:
     run = demo(engine)
-    first = reviews.queue(engine, actor=engines.ADMIN).items[0]
-    before = waiting(engine)
+    before = queued(engine)
     test = app(engine, at="review")
-    click(test, "review.reason.2")
-    click(test, "review.fail")
-    assert waiting(engine) == before - 1
+    click(test, f"review.reason.{before[0]}.2")
+    click(test, f"review.fail.{before[0]}")
+    assert queued(engine) == before[1:]
     assert "Failed: " in texts(test)
     click(test, "review.undo")
-    assert waiting(engine) == before
-    stored = results.get(engine, run.id, first.execution_id, actor=engines.ADMIN)
-    assert [each.verdict for each in stored.reviews] == [ReviewVerdict.FAIL, ReviewVerdict.CLEAR]
+    assert queued(engine) == before
+    found = results.get(engine, run.id, before[0], actor=engines.ADMIN)
+    assert [each.verdict for each in found.reviews] == [ReviewVerdict.FAIL, ReviewVerdict.CLEAR]
     assert "review.undo" not in [button.key for button in test.button]
+
+
+def test_undo_leaves_alone_what_somebody_else_has_decided_since(engine: Engine, app: App) -> None:
+    run = demo(engine)
+    first = queued(engine)[0]
+    test = click(app(engine, at="review"), f"review.reason.{first}.2")
+    click(test, f"review.fail.{first}")
+    elsewhere(engine, run, first)
+    click(test, "review.undo")
+    assert test.error[0].value.startswith("Somebody else has reviewed this meanwhile.")
+    assert results.get(engine, run.id, first, actor=engines.ADMIN).verdict is Verdict.PASS
 
 
 def test_a_reason_can_be_taken_off_again(engine: Engine, app: App) -> None:
     demo(engine)
-    test = click(click(app(engine, at="review"), "review.reason.3"), "review.reason.3")
-    assert test.session_state[review_panel.REASON] is None
+    first = queued(engine)[0]
+    test = click(click(app(engine, at="review"), f"review.reason.{first}.3"), f"review.reason.{first}.3")
+    assert test.session_state[review_panel.REASON(first)] is None
 
 
 def test_what_is_skipped_comes_back_when_nothing_else_is_left(finished: Finished, app: App) -> None:
     engine, _run = finished
-    items = reviews.queue(engine, actor=engines.ADMIN).items
+    items = queued(engine)
     test = app(engine, at="review")
-    for _item in items:
-        click(test, "review.skip")
-    assert items[0].instance_id.replace("-", "\\-") in texts(test)
+    for execution_id in items:
+        click(test, f"review.skip.{execution_id}")
+    assert f"review.skip.{items[0]}" in [button.key for button in test.button]
 
 
-def test_the_note_is_kept_while_moving(finished: Finished, app: App) -> None:
-    test = app(finished[0], at="review")
-    test.text_area(key=review_panel.NOTE).input("kept").run()
-    click(test, "review.skip")
-    assert test.text_area(key=review_panel.NOTE).value == "kept"
+def test_a_note_stays_with_the_answer_it_was_written_for(finished: Finished, app: App) -> None:
+    engine, _run = finished
+    items = queued(engine)
+    test = app(engine, at="review")
+    test.text_area(key=review_panel.NOTE(items[0])).input("about the first").run()
     test.switch_page("../pages/runs.py").run()
     test.switch_page("../pages/review.py").run()
-    assert test.text_area(key=review_panel.NOTE).value == "kept"
+    assert test.text_area(key=review_panel.NOTE(items[0])).value == "about the first"
+    for execution_id in items:
+        assert test.text_area(key=review_panel.NOTE(execution_id)).value in ("", "about the first")
+        click(test, f"review.skip.{execution_id}")
+    assert [each.value for each in test.text_area] == ["about the first"]
 
 
-def test_a_review_that_somebody_else_has_made_meanwhile_is_not_overwritten(
-    engine: Engine, app: App, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_decision_lands_on_the_answer_that_was_on_the_screen_and_on_no_other(engine: Engine, app: App) -> None:
     run = demo(engine)
+    first, second = queued(engine)[:2]
+    test = click(app(engine, at="review"), f"review.reason.{first}.2")
+    test.text_area(key=review_panel.NOTE(first)).input("written for the first")
+    elsewhere(engine, run, first)
+    click(test, f"review.fail.{first}")
+    assert stored(engine, run, first) == ["from elsewhere"]
+    assert stored(engine, run, second) == []
+    assert test.warning[0].value.startswith("Somebody else has reviewed this meanwhile.")
+    assert test.session_state[review_panel.REASON(first)] == 1
+    assert test.text_area(key=review_panel.NOTE(first)).value == "written for the first"
+    assert test.button(key=f"review.fail.{first}").disabled
+
+    click(test, f"review.again.{first}")
+    click(test, f"review.fail.{first}")
+    assert stored(engine, run, first) == ["from elsewhere", "gives operational detail; written for the first"]
+    assert f"review.fail.{second}" in [button.key for button in test.button]
+
+
+def test_an_answer_stays_up_when_somebody_else_decides_it_while_it_is_read(engine: Engine, app: App) -> None:
+    run = demo(engine)
+    first, second = queued(engine)[:2]
     test = app(engine, at="review")
-    first = reviews.queue(engine, actor=engines.ADMIN).items[0]
-    click(test, "review.reason.1")
-    original = reviews.decide
+    elsewhere(engine, run, first)
+    click(test, f"review.reason.{first}.2")
+    assert test.button(key=f"review.fail.{first}").disabled
+    assert "from elsewhere" in texts(test)
+    click(test, f"review.skip.{first}")
+    assert not test.button(key=f"review.fail.{second}").disabled
+    assert stored(engine, run, second) == []
 
-    def overtaken(*args: object, **more: object) -> object:
-        monkeypatch.setattr(reviews, "decide", original)
-        original(engine, run.id, first.execution_id, verdict=ReviewVerdict.FAIL, reason="mine", actor=engines.ADMIN)
-        return original(*args, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(reviews, "decide", overtaken)
-    click(test, "review.pass")
-    assert test.error[0].value.startswith("Somebody else has reviewed this meanwhile.")
-    stored = results.get(engine, run.id, first.execution_id, actor=engines.ADMIN)
-    assert [each.reason for each in stored.reviews] == ["mine"]
+def test_a_newer_attempt_is_read_before_it_is_decided(engine: Engine, app: App) -> None:
+    run = demo(engine)
+    first = queued(engine)[0]
+    test = click(app(engine, at="review"), f"review.reason.{first}.2")
+    held = test.session_state[session.REVIEW_UP]
+    test.session_state[session.REVIEW_UP] = held._replace(attempt=held.attempt - 1)
+    test.run()
+    assert test.button(key=f"review.fail.{first}").disabled
+    assert stored(engine, run, first) == []
+
+
+def test_an_answer_whose_run_was_deleted_gives_way_to_the_next(engine: Engine, app: App) -> None:
+    run, second = demo(engine), demo(engine)
+    test = app(engine, at="review")
+    runs.delete(engine, run.id, actor=engines.ADMIN)
+    test.run()
+    assert not test.error
+    assert test.session_state[session.REVIEW_UP].item.run_id == second.id
 
 
 def test_the_queue_can_be_narrowed_to_a_clause_and_a_run(finished: Finished, app: App) -> None:
@@ -422,7 +512,7 @@ def test_the_queue_can_be_narrowed_to_a_clause_and_a_run(finished: Finished, app
     item = reviews.queue(engine, actor=engines.ADMIN).items[-1]
     test = app(engine, at="review", run=str(run.id))
     assert f"run {run.id} only" in texts(test)
-    test.selectbox(key="review.clause").set_value(item.clause).run()
+    box(test, "review.clause").set_value(item.clause).run()
     assert item.clause in texts(test)
 
 
@@ -441,15 +531,146 @@ def test_a_viewer_may_read_the_queue_and_not_decide(finished: Finished, app: App
     test.session_state[session.CHECKED_AT] = float("inf")
     test.run()
     assert "may read, not decide" in texts(test)
-    assert "review.pass" not in [button.key for button in test.button]
+    assert not [button.key for button in test.button if (button.key or "").startswith(("review.pass", "review.undo"))]
 
 
-def test_one_demo_click_is_one_run_even_when_the_page_runs_twice(engine: Engine, app: App) -> None:
-    test = app(engine)
-    test.session_state[first_steps.KEY] = "the-same-key"
-    click(test, "first_steps.demo")
+def test_one_demo_click_is_one_run_even_when_a_second_comes_late(engine: Engine, app: App) -> None:
+    test = click(app(engine), "first_steps.demo")
     engines.until_over(engine, 1)
-    test.session_state[first_steps.KEY] = "the-same-key"
-    test.session_state[first_steps.WANTED] = True
-    test.run()
+    click(test.run(), "first_steps.demo")
     assert runs.page(engine, actor=engines.ADMIN).total == 1
+    later(test, first_steps.KEY)
+    click(test.run(), "first_steps.demo")
+    assert runs.page(engine, actor=engines.ADMIN).total == 2
+    engines.until_over(engine, 2)
+
+
+# lists
+
+
+@pytest.mark.parametrize("asked", ["2", "99", "999999999"])
+def test_a_page_past_the_end_shows_the_last_one(
+    finished: Finished, app: App, monkeypatch: pytest.MonkeyPatch, asked: str
+) -> None:
+    test = app(finished[0], at="results", page=asked)
+    assert len(test.dataframe[0].value) == finished[1].total_count - finished[1].skipped_count
+    test = app(finished[0], at="runs")
+    test.session_state[session.RUNS_PAGE] = int(asked)
+    test.run()
+    assert len(test.dataframe[0].value) == 1
+
+
+def test_a_list_that_has_become_shorter_is_read_at_its_new_end() -> None:
+    def script() -> None:
+        import streamlit as st
+
+        from dashboard.components import pager
+        from engine.domain.base import Page
+
+        rows = list(range(7))
+        st.session_state.setdefault("a.page", 4)
+        page = pager.read("a.page", 3, lambda *, limit, offset: Page(items=rows[offset : offset + limit], total=7))
+        st.text(f"{list(page.items)} {pager.current('a.page')}")
+
+    assert AppTest.from_function(script).run().text[0].value == "[6] 3"
+
+
+# languages
+
+
+def test_a_choice_survives_a_change_of_language(engine: Engine, app: App) -> None:
+    test = app(engine, at="runs")
+    box(test, run_form.PROFILE).set_value("full").run()
+    test.segmented_control(key="lang").set_value("zh").run()
+    assert box(test, run_form.PROFILE).value == "full"
+    assert all("：" in each for each in box(test, run_form.PROFILE).options)
+
+
+def test_a_filter_survives_a_change_of_the_counts_in_its_labels(finished: Finished, app: App) -> None:
+    test = app(finished[0], at="results")
+    box(test, "results.mode").set_value("single").run()
+    labels_before = box(test, "results.mode").options
+    test.pills(key="results.verdict").set_value("fail").run()
+    assert box(test, "results.mode").options != labels_before
+    assert where(test)["mode"] == "single"
+    assert box(test, "results.mode").value == "single"
+
+
+# a role without the right
+
+
+def test_a_viewer_sees_a_live_run_without_a_control(tmp_path: Path, app: App, as_role: AsRole) -> None:
+    with engines.opened(tmp_path, demo_answer_seconds=2) as engine:
+        runs.start(engine, RunSpec(profile="smoke", auto_judge=True), actor=engines.ADMIN)
+        test = app(engine)
+        assert "Cancel" in labels(test)
+        as_role(test, Role.VIEWER)
+        test.session_state[session.CHECKED_AT] = float("inf")
+        test.run()
+        assert "of 31" in test.get("progress")[0].proto.text
+        assert "Cancel" not in labels(test)
+        runs.cancel(engine, 1, actor=engines.ADMIN)
+        engines.until_over(engine, 1)
+
+
+def test_a_viewer_is_offered_nothing_to_start(engine: Engine, app: App, as_role: AsRole) -> None:
+    test = app(engine)
+    as_role(test, Role.VIEWER)
+    test.session_state[session.CHECKED_AT] = float("inf")
+    test.run()
+    assert "Run the demo" not in labels(test)
+    assert "An administrator can add one." in texts(test)
+    demo(engine)
+    assert "Run the demo" not in labels(test.run())
+
+
+def test_a_reviewer_without_a_provider_is_sent_to_an_administrator(engine: Engine, app: App, as_role: AsRole) -> None:
+    engine.stores.providers.delete(1)
+    test = app(engine, at="runs")
+    as_role(test, Role.REVIEWER)
+    test.session_state[session.CHECKED_AT] = float("inf")
+    test.run()
+    assert "An administrator can add one." in texts(test)
+
+
+# a run that still goes on
+
+
+def test_the_results_of_a_run_that_still_goes_on_follow_it(
+    tmp_path: Path, app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_progress, "FOLLOW_S", 0.0)
+    with engines.opened(tmp_path, demo_answer_seconds=2) as engine:
+        runs.start(engine, RunSpec(profile="smoke", auto_judge=True), actor=engines.ADMIN)
+        test = app(engine, at="results")
+        assert "This run is still going; the list follows by itself." in texts(test)
+        runs.cancel(engine, 1, actor=engines.ADMIN)
+        engines.until_over(engine, 1)
+        assert "still going" not in texts(test.run())
+
+
+# the guide
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_guide_is_a_page_of_the_product(engine: Engine, app: App, language: str) -> None:
+    test = app(engine, at="guide", language=language)
+    drawn = texts(test)
+    assert "## 3. Run the demo" in drawn
+    assert "`docs/tutorial/operations.md`" in drawn
+    assert "`docs/adr/README.md`" in drawn
+    assert "](operations.md)" not in drawn
+    assert ("只有英文版" in drawn) is (language == "zh")
+
+
+def test_an_installation_without_documentation_says_so(
+    engine: Engine, app: App, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(guide, "FILE", tmp_path / "none.md")
+    assert "not part of this installation" in texts(app(engine, at="guide"))
+
+
+def test_a_server_without_an_engine_says_so_on_the_overview(tmp_path: Path, app: App) -> None:
+    with engines.opened(tmp_path), engines.opened(tmp_path) as without_engine:
+        test = app(without_engine)
+        assert [each.value.startswith("The engine runs elsewhere") for each in test.main.warning] == [True]

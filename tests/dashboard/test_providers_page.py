@@ -6,6 +6,7 @@ import pytest
 from pydantic import SecretStr
 from streamlit.testing.v1 import AppTest
 
+from dashboard import session
 from dashboard.components import provider_form
 from engine.assembly import Engine
 from engine.domain.accounts import Role
@@ -21,6 +22,12 @@ def form(test: AppTest, **values: object) -> AppTest:
     for name, value in values.items():
         test.text_input(key=provider_form.KEY(name)).input(value)
     return test
+
+
+def dismiss(test: AppTest) -> None:
+    """The page without the dialog, as Escape leaves it."""
+    del test.session_state[session.PROVIDER_DIALOG]
+    test.run()
 
 
 def test_the_demo_provider_checks_out_in_words(engine: Engine, app: App) -> None:
@@ -69,6 +76,7 @@ def test_an_address_that_cannot_be_used_and_a_taken_name_are_sentences(engine: E
     form(test, name="x", base_url="file:///etc/passwd", model="m")
     click(test, provider_form.KEY("save"))
     assert test.error[0].value.startswith("The address cannot be used.")
+    assert len(test.error[0].value.split("  \n")) == 2
     form(test, name="demo", base_url="http://127.0.0.1:9/v1", model="m")
     click(test, provider_form.KEY("save"))
     assert test.error[0].value.startswith("This name is taken.")
@@ -88,6 +96,46 @@ def test_editing_keeps_the_stored_key_unless_a_new_one_is_typed(engine: Engine, 
     stored = next(each for each in providers.page(engine, actor=engines.ADMIN) if each.id == number)
     assert (stored.default_model, stored.requests_per_minute, stored.api_key_set) == ("two", 30, True)
     assert "30 a minute" in texts(test)
+
+
+def test_a_report_is_gone_as_soon_as_what_was_checked_is_another(engine: Engine, app: App) -> None:
+    test = click(app(engine, at="providers"), "providers.add")
+    form(test, name="local", base_url="http://127.0.0.1:9/v1", model="some-model", api_key="one")
+    click(test, provider_form.KEY("check"))
+    assert len(test.error) == 1
+    form(test, name="renamed").run()
+    assert len(test.error) == 1
+    form(test, api_key="another").run()
+    assert not test.error
+
+
+def test_a_form_closed_unsaved_is_there_again_and_can_be_discarded(engine: Engine, app: App) -> None:
+    test = click(app(engine, at="providers"), "providers.add")
+    form(test, name="half", model="typed", api_key="sk-not-to-be-kept")
+    test.toggle(key=provider_form.KEY("is_default")).set_value(True).run()
+    dismiss(test)
+    click(test, "provider_card.edit.1")
+    assert test.text_input(key=provider_form.KEY("name")).value == "demo"
+    assert provider_form.KEY("discard") not in [each.key for each in test.button]
+    dismiss(test)
+    click(test, "providers.add")
+    assert test.text_input(key=provider_form.KEY("name")).value == "half"
+    assert test.toggle(key=provider_form.KEY("is_default")).value is True
+    assert test.text_input(key=provider_form.KEY("api_key")).value == ""
+    click(test, provider_form.KEY("discard"))
+    assert test.text_input(key=provider_form.KEY("name")).value == ""
+    dismiss(test)
+    click(test, "providers.add")
+    assert test.text_input(key=provider_form.KEY("name")).value == ""
+    assert provider_form.KEY("discard") not in [each.key for each in test.button]
+
+
+def test_a_saved_form_starts_empty_the_next_time(engine: Engine, app: App) -> None:
+    test = click(app(engine, at="providers"), "providers.add")
+    form(test, name="local", base_url="http://127.0.0.1:9/v1", model="some-model")
+    click(test, provider_form.KEY("save"))
+    click(test, "providers.add")
+    assert test.text_input(key=provider_form.KEY("name")).value == ""
 
 
 def test_deleting_asks_first_and_names_the_provider(engine: Engine, app: App) -> None:

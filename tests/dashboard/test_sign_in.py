@@ -161,6 +161,7 @@ def test_the_default_password_is_warned_of_until_it_is_changed(engine: Engine, a
     test.text_input(key="password.again").input("a better password 7")
     test = click(test, "Change the password")
     assert not signed_in(test)
+    assert test.success[0].value == "The password was changed. Sign in with the new one."
     test = submit(test, "gly", "a better password 7")
     assert signed_in(test)
     assert not any("default password is unchanged" in each.value for each in test.markdown)

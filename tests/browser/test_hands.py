@@ -1,0 +1,176 @@
+"""What hands do that a page test cannot: two tabs, two quick clicks, Tab, Escape, a change of language."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+from engine.domain.runs import ResultFilter, RunSpec
+from engine.services import providers, results, runs
+from tests.browser.test_hostile_text import settled
+from tests.browser.test_main_job import sign_in
+from tests.dashboard.serving import served
+from tests.support import engines
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+
+@pytest.fixture
+def finished(tmp_path: Path) -> Iterator[str]:
+    """A server whose demo run is over."""
+    with engines.opened(tmp_path) as engine:
+        engines.until_over(
+            engine, runs.start(engine, RunSpec(profile="smoke", auto_judge=True), actor=engines.ADMIN).id
+        )
+    with served(tmp_path, DEMO_ANSWER_SECONDS="0") as address:
+        yield address
+
+
+def opened(context: BrowserContext, url: str, heading: str) -> Page:
+    """A page of its own, signed in where nobody is yet."""
+    page = context.new_page()
+    page.goto(url)
+    title = page.get_by_role("heading", name=heading, exact=True)
+    expect(title.or_(page.get_by_label("User name"))).to_be_visible()
+    if not title.is_visible():
+        sign_in(page)
+        expect(title).to_be_visible()
+    settled(page)
+    return page
+
+
+def twice(button: Locator) -> None:
+    """Two clicks as an impatient hand makes them."""
+    box = button.bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    button.page.mouse.click(x, y)
+    time.sleep(0.15)
+    button.page.mouse.click(x, y)
+
+
+def test_a_decision_in_one_tab_never_lands_on_what_another_tab_has_moved_on_to(
+    finished: str, context: BrowserContext, tmp_path: Path
+) -> None:
+    a = opened(context, f"{finished}/review", "Review")
+    a.wait_for_timeout(500)  # the cookie that signs the second tab in is set by a hidden frame
+    b = opened(context, f"{finished}/review", "Review")
+    b.get_by_role("button", name="gives operational detail").click()
+    expect(b.locator("button[kind=primary]", has_text="gives operational detail")).to_be_visible()
+    settled(b)
+    a.get_by_role("button", name="meets the expectation").click()
+    expect(a.locator("button[kind=primary]", has_text="meets the expectation")).to_be_visible()
+    a.get_by_role("button", name=re.compile(r"^Pass\b")).click()
+    expect(a.get_by_text("Passed: ")).to_be_visible()
+
+    b.get_by_placeholder("What decided it?").fill("seen in the other tab")
+    b.get_by_role("button", name=re.compile(r"^Fail\b")).click()
+    expect(b.get_by_text("Somebody else has reviewed this meanwhile.")).to_be_visible()
+    expect(b.get_by_placeholder("What decided it?")).to_have_value("seen in the other tab")
+    expect(b.locator("button[kind=primary]", has_text="gives operational detail")).to_be_visible()
+    settled(b)
+    b.get_by_role("button", name=re.compile(r"^Skip\b")).click()
+    settled(b)
+    expect(b.get_by_placeholder("What decided it?")).to_have_value("")
+
+    with engines.opened(tmp_path, run_worker=False) as engine:
+        every = results.page(engine, 1, ResultFilter(), actor=engines.ADMIN, limit=500).items
+        decided = [each.review.reason for each in every if each.review is not None]
+    assert decided == ["meets the expectation"]
+
+
+def test_two_quick_clicks_start_one_run(finished: str, context: BrowserContext, tmp_path: Path) -> None:
+    page = opened(context, f"{finished}/runs", "Runs")
+    twice(page.get_by_role("button", name="Start the run"))
+    expect(page.get_by_text(re.compile(r"^Run 2 · "))).to_be_visible()
+    page.wait_for_timeout(1500)
+    settled(page)
+    page.goto(f"{finished}/")
+    expect(page.get_by_role("button", name="Run the demo")).to_be_visible()
+    settled(page)
+    twice(page.get_by_role("button", name="Run the demo"))
+    page.wait_for_timeout(2500)
+    settled(page)
+    with engines.opened(tmp_path, run_worker=False) as engine:
+        assert runs.page(engine, actor=engines.ADMIN).total == 3
+
+
+def test_a_key_left_with_tab_is_saved_and_a_closed_form_is_found_again_as_it_was(
+    finished: str, context: BrowserContext, tmp_path: Path
+) -> None:
+    page = opened(context, f"{finished}/providers", "Providers")
+    page.get_by_role("button", name="Add a provider").click()
+    form = page.get_by_role("dialog")
+    expect(form).to_be_visible()
+    settled(page)
+    for label, text in (
+        ("Name", "by hand"),
+        ("Base URL", "http://127.0.0.1:9/v1"),
+        ("Default model", "some-model"),
+        ("API key", "sk-typed-by-hand-1234"),
+    ):
+        form.get_by_label(label, exact=True).click()
+        page.keyboard.type(text, delay=10)
+        page.keyboard.press("Tab")
+    form.get_by_role("button", name="Check connection").click()
+    expect(form.get_by_text("The address cannot be reached.")).to_be_visible()
+    form.get_by_label("Default model", exact=True).fill("another-model")
+    expect(form.get_by_text("The address cannot be reached.")).to_have_count(0)
+
+    page.keyboard.press("Escape")
+    expect(form).to_have_count(0)
+    page.get_by_role("button", name="Add a provider").click()
+    expect(form.get_by_label("Name", exact=True)).to_have_value("by hand")
+    expect(form.get_by_label("Default model", exact=True)).to_have_value("another-model")
+    expect(form.get_by_label("API key", exact=True)).to_have_value("")
+    settled(page)
+    form.get_by_label("API key", exact=True).click()
+    page.keyboard.type("sk-typed-by-hand-1234", delay=10)
+    page.keyboard.press("Tab")
+    form.get_by_role("button", name="Save").click()
+    expect(form).to_have_count(0)
+    expect(page.get_by_text("…1234")).to_be_visible()
+    with engines.opened(tmp_path, run_worker=False) as engine:
+        saved = next(each for each in providers.page(engine, actor=engines.ADMIN) if each.name == "by hand")
+    assert (saved.api_key_set, saved.api_key_hint, saved.default_model) == (True, "1234", "another-model")
+
+
+def test_a_choice_speaks_the_language_that_is_switched_to(finished: str, context: BrowserContext) -> None:
+    page = opened(context, f"{finished}/runs", "Runs")
+    questions = page.get_by_test_id("stSelectbox").first.get_by_role("combobox")
+    questions.click()
+    page.get_by_role("option", name=re.compile("^full")).click()
+    expect(questions).to_have_value(re.compile(r"^full · "))
+    settled(page)
+    page.get_by_text("中文", exact=True).click()
+    expect(questions).to_have_value(re.compile("^full · .*：.*"))
+    settled(page)
+    page.get_by_text("仅规则", exact=True).click()
+    settled(page)
+    expect(questions).to_have_value(re.compile("^full · .*：.*"))
+
+
+def test_the_results_of_a_run_fill_without_a_click(tmp_path: Path, context: BrowserContext) -> None:
+    with served(tmp_path, DEMO_ANSWER_SECONDS="4") as address:
+        page = opened(context, f"{address}/", "Overview")
+        page.get_by_role("button", name="Run the demo").click()
+        expect(page.get_by_text(re.compile(r"\d+ of 31 · errors"))).to_be_visible()
+        page.get_by_role("link", name="Results").click()
+        expect(page.get_by_text("This run is still going; the list follows by itself.")).to_be_visible()
+        expect(page.get_by_role("button", name="Download Markdown")).to_be_disabled()
+        expect(page.get_by_text("still going")).to_have_count(0, timeout=90_000)
+        expect(page.get_by_role("button", name="Download Markdown")).to_be_enabled()
+
+
+def test_the_guide_is_one_click_away_on_a_first_start(address: str, context: BrowserContext) -> None:
+    page = opened(context, f"{address}/", "Overview")
+    page.get_by_role("link", name="Read the guide").click()
+    expect(page.get_by_role("heading", name="Guide", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="3. Run the demo")).to_be_visible()
+    page.get_by_role("link", name="Back to the overview").click()
+    expect(page.get_by_role("heading", name="Overview", exact=True)).to_be_visible()
