@@ -1,0 +1,1 @@
+"""Reading questions from files of other forms."""
