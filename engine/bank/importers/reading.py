@@ -1,0 +1,386 @@
+"""From bytes of unknown encoding to text, JSON, YAML and cells, strictly and within limits.
+
+What two readers could understand differently (a key given twice, NaN, half a surrogate pair, a row of another width)
+is an error that names file and line, never a guess.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple, NoReturn, TypeVar
+
+import yaml
+
+from engine.bank.importers.base import SourceFile
+from engine.errors import BankError
+
+MAX_BYTES = 64 * 1024 * 1024
+"""Of one file."""
+
+MAX_ROWS = 250_000
+"""Of one file: rows of a table, lines of JSONL, entries of a list."""
+
+MAX_DEPTH = 32
+"""Of lists and objects within one another."""
+
+# The csv module's own limit of 128 KiB a cell is meant for other times: a long prompt is longer.
+csv.field_size_limit(MAX_BYTES)
+
+_Value = TypeVar("_Value")
+
+
+class Row(NamedTuple):
+    """The cells of a row by heading, and the line (CSV) or row (XLSX) it begins on, counted from 1."""
+
+    line: int
+    cells: dict[str, str]
+
+
+class Table(NamedTuple):
+    """A table with its headings in order, the line they stand on, and the comment lines before them."""
+
+    headings: tuple[str, ...]
+    line: int
+    rows: Iterable[Row]
+    comments: tuple[str, ...] = ()
+
+
+class Entry(dict[str, Any]):
+    """An object of a YAML or JSON file that knows the line it begins on."""
+
+    line: int = 1
+
+
+def refuse(file: SourceFile, words: str, *, line: int | None = None, column: int | str | None = None) -> NoReturn:
+    """The error of every importer: file, line, column, what is wrong and what to do."""
+    number = f"column {column}" if isinstance(column, int) else f"column {column!r}"
+    place = [file.shown, *([f"line {line}"] if line else []), *([number] if column is not None else [])]
+    raise BankError(f"{', '.join(place)}: {words}", fields=((", ".join(place), words),))
+
+
+def text_of(file: SourceFile) -> str:
+    """The text, with LF for every kind of line end.
+
+    UTF-8 with or without a byte order mark, UTF-16 with one, else GB18030 when that is what the bytes look like.
+
+    Raises:
+        BankError: too large, an encoding that cannot be told (naming those tried and the line), or a NUL.
+    """
+    check_size(file)
+    text = _decoded(file).replace("\r\n", "\n").replace("\r", "\n")
+    check_text(file, text)
+    return text
+
+
+def check_size(file: SourceFile) -> None:
+    """Raises BankError when the file is larger than we read, or empty."""
+    if len(file.content) > MAX_BYTES:
+        size = len(file.content) / 1024 / 1024
+        refuse(file, f"{size:.0f} MB are more than the {MAX_BYTES // 1024 // 1024} MB a file may have; split it")
+    if not file.content.strip():
+        refuse(file, "the file is empty; choose another")
+
+
+def check_text(file: SourceFile, text: str, *, line: int | None = None, column: int | str | None = None) -> None:
+    """Raises BankError at a NUL or half a surrogate pair; no database keeps them alike. `line`: of the whole text."""
+    if (at := text.find("\0")) >= 0:
+        refuse(file, "holds a NUL character; remove it", line=line or text.count("\n", 0, at) + 1, column=column)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        words = f"holds half of a surrogate pair (\\u{ord(text[error.start]):04x}); write the character itself"
+        refuse(file, words, line=line or text.count("\n", 0, error.start) + 1, column=column)
+
+
+def lines_of(text: str) -> Iterator[tuple[int, str]]:
+    """The lines with their numbers, each with its LF; other characters that some call line ends do not end one."""
+    start, number = 0, 1
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        yield number, text[start:end]
+        start, number = end, number + 1
+
+
+def rows_of(file: SourceFile, *, comment: str | None = None, text: str | None = None) -> Table:
+    """A CSV file: cells separated by comma, semicolon or tab, whichever splits the headings furthest.
+
+    Lines before the headings that begin with `comment` are set aside. A row must have as many cells as there are
+    headings; rows without any content are passed over.
+    """
+    text = text_of(file) if text is None else text
+    comments = 0
+    if comment is not None:
+        for _, line in lines_of(text):
+            if line.strip() and not line.startswith(comment):
+                break
+            comments += 1
+    separator = max(",;\t", key=lambda one: len(next(_records(file, text, one, skip=comments))[1]))
+    # Counted before anything is kept: too long a table costs time, not memory.
+    if sum(1 for _ in islice(_records(file, text, separator, skip=comments), MAX_ROWS + 2)) > MAX_ROWS + 1:
+        refuse(file, f"has more than {MAX_ROWS:,} rows; split it")
+    records = _records(file, text, separator, skip=comments)
+    line, headings = next(records)
+    named = headings_of(file, headings, line=line)
+    set_aside = tuple(line.strip() for _, line in islice(lines_of(text), comments))
+    return Table(named, line, _rows(file, named, records), set_aside)
+
+
+def headings_of(file: SourceFile, cells: Iterable[str], *, line: int) -> tuple[str, ...]:
+    """Headings without the space around them; each must have a name, and a name of its own."""
+    named = tuple(cell.strip() for cell in cells)
+    seen: dict[str, int] = {}
+    for number, name in enumerate(named, start=1):
+        if not name:
+            refuse(file, "has no heading; name the column or remove it", line=line, column=number)
+        if (earlier := seen.setdefault(name.casefold(), number)) != number:
+            refuse(file, f"{name!r} is the heading of column {earlier} too; rename one", line=line, column=number)
+    return named
+
+
+def json_of(file: SourceFile, text: str, *, line: int = 1) -> Any:
+    """One JSON value; `line` is the number of the text's first line.
+
+    Raises:
+        BankError: not JSON, a key given twice, NaN or Infinity, nested too deeply, a NUL or half a surrogate pair.
+    """
+    return _parsed(file, text, line, lambda decoder: decoder.decode(text))
+
+
+def jsonl_of(file: SourceFile) -> Iterator[tuple[int, Entry]]:
+    """The objects of a JSONL file with their lines; blank lines are passed over."""
+    count = 0
+    for number, line in lines_of(text_of(file)):
+        if not line.strip():
+            continue
+        count += 1
+        if count > MAX_ROWS:
+            refuse(file, f"has more than {MAX_ROWS:,} lines; split it")
+        value = json_of(file, line, line=number)
+        if not isinstance(value, Entry):
+            refuse(file, "must be one JSON object in { }; write one object a line", line=number)
+        value.line = number
+        yield number, value
+
+
+def json_list_of(file: SourceFile) -> Iterator[tuple[int, Any]]:
+    """The entries of a JSON file that holds one list, each with the line it begins on."""
+    text = text_of(file)
+    at = _past_space(text, 0)
+    if text[at : at + 1] != "[":
+        refuse(file, "must hold one JSON list in [ ]; wrap the content in one", line=_line_at(text, at))
+    at, line, count = _past_space(text, at + 1), _line_at(text, at), 0
+    counted = 0
+    while text[at : at + 1] != "]" or count:
+        line, counted = line + text.count("\n", counted, at) if counted else _line_at(text, at), at
+        value, end = _parsed(file, text, 1, lambda decoder, start=at: decoder.raw_decode(text, start))  # type: ignore[misc]
+        count += 1
+        if count > MAX_ROWS:
+            refuse(file, f"has more than {MAX_ROWS:,} entries; split it")
+        if isinstance(value, Entry):
+            value.line = line
+        yield line, value
+        at = _past_space(text, end)
+        if text[at : at + 1] == "]":
+            break
+        if text[at : at + 1] != ",":
+            refuse(file, "expected , or ] after an entry of the list; correct the file there", line=_line_at(text, at))
+        at = _past_space(text, at + 1)
+    if text[at + 1 :].strip():
+        refuse(file, "something follows the list; remove it", line=_line_at(text, at))
+
+
+def yaml_of(file: SourceFile, text: str | None = None) -> Any:
+    """The one document of a YAML file. Every scalar is text as it stands: `no`, `08` and `null` are no values of YAML's.
+
+    Raises:
+        BankError: not YAML, several documents, an alias, a tag, a key given twice or that is no text, nested too
+            deeply, a NUL.
+    """
+    text = text_of(file) if text is None else text
+    events = yaml.parse(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))
+    try:
+        found = [_composed(file, event, events, 1) for event in _documents(file, events)]
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        at = mark.line + 1 if mark is not None else _line_at(text, getattr(error, "position", 0))
+        words = f"not readable as YAML ({getattr(error, 'problem', None) or 'a character it does not allow'})"
+        refuse(file, f"{words}; correct the file there", line=at, column=mark.column + 1 if mark is not None else None)
+    if not found:
+        refuse(file, "the file holds nothing; choose another")
+    return found[0]
+
+
+def _decoded(file: SourceFile) -> str:
+    content = file.content
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return _strictly(file, "utf-16", "UTF-16 (as its byte order mark says)")
+    if content.startswith(codecs.BOM_UTF8):
+        return _strictly(file, "utf-8-sig", "UTF-8 (as its byte order mark says)")
+    if content.isascii():
+        return content.decode("ascii")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1 if b"\n" in content else content.count(b"\r", 0, error.start) + 1
+        if not _mostly_utf8(content):
+            text = _strictly(file, "gb18030", f"UTF-8 (line {line}) nor GB18030", neither=True)
+            if _mostly_common_chinese(text):
+                return text
+        words = f"not UTF-8 (byte {content[error.start]:#04x}) nor what GB18030 or UTF-16 looks like; save it as UTF-8"
+        refuse(file, words, line=line)
+
+
+def _strictly(file: SourceFile, encoding: str, name: str, *, neither: bool = False) -> str:
+    try:
+        return file.content.decode(encoding)
+    except UnicodeDecodeError as error:
+        before = file.content[: error.start].decode(encoding, "replace")
+        line = before.replace("\r\n", "\n").replace("\r", "\n").count("\n") + 1
+        words = f"neither {name}" if neither else f"not {name}"
+        refuse(file, f"{words} (byte {file.content[error.start]:#04x}); save the file as UTF-8", line=line)
+
+
+def _mostly_utf8(content: bytes) -> bool:
+    """Whether it is UTF-8 with a few damaged bytes; read as GB18030 it would become other, wrong characters."""
+    text = content.decode(errors="replace")
+    damaged = text.count("\ufffd")
+    return sum(1 for character in text if character > "\x7f") - damaged > damaged
+
+
+def _mostly_common_chinese(text: str) -> bool:
+    """Whether what GB18030 makes of the bytes is plausible: Latin letters with accents come out as rare characters."""
+    beyond_ascii = "".join(character for character in text if character > "\x7f")
+    return len(beyond_ascii.encode("gb2312", "ignore")) >= len(beyond_ascii)
+
+
+def _records(file: SourceFile, text: str, separator: str, *, skip: int) -> Iterator[tuple[int, list[str]]]:
+    """The records with content and the line each begins on; the first is the headings."""
+    reader = csv.reader(islice((line for _, line in lines_of(text)), skip, None), delimiter=separator, strict=True)
+    found, line = False, skip + 1
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                found = True
+                yield line, cells
+            line = skip + reader.line_num + 1
+    except csv.Error as error:
+        refuse(file, f"not readable as CSV ({error}); look for a quote that is not closed or not doubled", line=line)
+    if not found:
+        refuse(file, "has no row of headings; add one")
+
+
+def _rows(file: SourceFile, headings: tuple[str, ...], records: Iterator[tuple[int, list[str]]]) -> Iterator[Row]:
+    width = len(headings)
+    for line, cells in records:
+        if len(cells) < width:
+            words = f"the row ends before this column: {len(cells)} cells under {width} headings; complete it"
+            refuse(file, words, line=line, column=headings[len(cells)])
+        if len(cells) > width:
+            words = f"no heading for this cell: {len(cells)} cells under {width} headings; look for a separator too many"
+            refuse(file, words, line=line, column=width + 1)
+        yield Row(line, dict(zip(headings, cells, strict=True)))
+
+
+def _parsed(file: SourceFile, text: str, line: int, read: Callable[[json.JSONDecoder], _Value]) -> _Value:
+    escapes = False
+
+    def strict(pairs: list[tuple[str, Any]]) -> Entry:
+        found = Entry(pairs)
+        if len(found) < len(pairs):
+            keys = [key for key, _ in pairs]
+            twice = next(key for key in keys if keys.count(key) > 1)
+            refuse(file, f"key {twice!r} is given twice in one object; keep one of them", line=line)
+        return found
+
+    def no_number(word: str) -> NoReturn:
+        refuse(file, f"{word} is not a JSON number; write a number or null", line=line)
+
+    try:
+        value = read(json.JSONDecoder(object_pairs_hook=strict, parse_constant=no_number))
+    except json.JSONDecodeError as error:
+        words = f"not readable as JSON ({error.msg}); correct the file there"
+        refuse(file, words, line=line + error.lineno - 1, column=error.colno)
+    except (RecursionError, ValueError):
+        # Absurd nesting, or an integer of thousands of digits: Python refuses both to protect itself.
+        refuse(file, "nested too deeply or holds a number that is too long; simplify it", line=line)
+    _check_values(file, value, line)
+    return value
+
+
+def _check_values(file: SourceFile, value: Any, line: int) -> None:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        below: list[Any] = []
+        for one in level:
+            if isinstance(one, str):
+                check_text(file, one, line=line)
+            elif isinstance(one, dict):
+                below += one
+                below += one.values()
+            elif isinstance(one, list | tuple):
+                below += one
+        if not below:
+            return
+        level = below
+    refuse(file, f"nested more than {MAX_DEPTH} levels deep; simplify it", line=line)
+
+
+def _documents(file: SourceFile, events: Iterator[yaml.Event]) -> Iterator[yaml.Event]:
+    """The event that opens the document's content."""
+    documents = 0
+    for event in events:
+        if isinstance(event, yaml.DocumentStartEvent):
+            documents += 1
+            if documents > 1:
+                words = "a second document begins here; put each in a file of its own"
+                refuse(file, words, line=event.start_mark.line + 1)
+        elif isinstance(event, yaml.NodeEvent):
+            yield event
+
+
+_PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "seq", "map"))
+
+
+def _composed(file: SourceFile, event: yaml.Event, events: Iterator[yaml.Event], depth: int) -> Any:
+    line = event.start_mark.line + 1
+    if depth > MAX_DEPTH:
+        refuse(file, f"nested more than {MAX_DEPTH} levels deep; simplify it", line=line)
+    if isinstance(event, yaml.AliasEvent):
+        refuse(file, f"refers to *{event.anchor}; write the content out here", line=line)
+    tag = getattr(event, "tag", None)
+    if tag not in (None, "!") and tag not in _PLAIN_TAGS:
+        refuse(file, f"carries the tag {tag!r}; write plain YAML", line=line)
+    if isinstance(event, yaml.ScalarEvent):
+        check_text(file, event.value, line=line)
+        return event.value
+    if isinstance(event, yaml.SequenceStartEvent):
+        entries = []
+        while not isinstance(inner := next(events), yaml.SequenceEndEvent):
+            entries.append(_composed(file, inner, events, depth + 1))
+            if len(entries) > MAX_ROWS:
+                refuse(file, f"a list has more than {MAX_ROWS:,} entries; split the file", line=line)
+        return entries
+    found = Entry()
+    found.line = line
+    while not isinstance(inner := next(events), yaml.MappingEndEvent):
+        key = _composed(file, inner, events, depth + 1)
+        if not isinstance(key, str):
+            refuse(file, "a key must be text", line=inner.start_mark.line + 1)
+        if key in found:
+            refuse(file, f"key {key!r} is given twice; keep one of them", line=inner.start_mark.line + 1)
+        found[key] = _composed(file, next(events), events, depth + 1)
+    return found
+
+
+def _past_space(text: str, at: int) -> int:
+    while text[at : at + 1] in (" ", "\t", "\n") and at < len(text):
+        at += 1
+    return at
+
+
+def _line_at(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
