@@ -10,7 +10,7 @@ import codecs
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import count, islice
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import yaml
@@ -114,8 +114,8 @@ def rows_of(file: SourceFile, *, comment: str | None = None, text: str | None = 
     text = text_of(file) if text is None else text
     comments = 0
     if comment is not None:
-        for _, line in lines_of(text):
-            if line.strip() and not line.startswith(comment):
+        for _, content in lines_of(text):
+            if content.strip() and not content.startswith(comment):
                 break
             comments += 1
     separator = max(",;\t", key=lambda one: len(next(_records(file, text, one, skip=comments))[1]))
@@ -125,7 +125,7 @@ def rows_of(file: SourceFile, *, comment: str | None = None, text: str | None = 
     records = _records(file, text, separator, skip=comments)
     line, headings = next(records)
     named = headings_of(file, headings, line=line)
-    set_aside = tuple(line.strip() for _, line in islice(lines_of(text), comments))
+    set_aside = tuple(content.strip() for _, content in islice(lines_of(text), comments))
     return Table(named, line, _rows(file, named, records), set_aside)
 
 
@@ -147,17 +147,17 @@ def json_of(file: SourceFile, text: str, *, line: int = 1) -> Any:
     Raises:
         BankError: not JSON, a key given twice, NaN or Infinity, nested too deeply, a NUL or half a surrogate pair.
     """
-    return _parsed(file, text, line, lambda decoder: decoder.decode(text))
+    return _parsed(file, lambda decoder: decoder.decode(text), line=line, first=line)
 
 
 def jsonl_of(file: SourceFile) -> Iterator[tuple[int, Entry]]:
     """The objects of a JSONL file with their lines; blank lines are passed over."""
-    count = 0
+    objects = 0
     for number, line in lines_of(text_of(file)):
         if not line.strip():
             continue
-        count += 1
-        if count > MAX_ROWS:
+        objects += 1
+        if objects > MAX_ROWS:
             refuse(file, f"has more than {MAX_ROWS:,} lines; split it")
         value = json_of(file, line, line=number)
         if not isinstance(value, Entry):
@@ -170,23 +170,24 @@ def json_list_of(file: SourceFile) -> Iterator[tuple[int, Any]]:
     """The entries of a JSON file that holds one list, each with the line it begins on."""
     text = text_of(file)
     at = _past_space(text, 0)
-    if text[at : at + 1] != "[":
+    if not text.startswith("[", at):
         refuse(file, "must hold one JSON list in [ ]; wrap the content in one", line=_line_at(text, at))
-    at, line, count = _past_space(text, at + 1), _line_at(text, at), 0
-    counted = 0
-    while text[at : at + 1] != "]" or count:
-        line, counted = line + text.count("\n", counted, at) if counted else _line_at(text, at), at
-        value, end = _parsed(file, text, 1, lambda decoder, start=at: decoder.raw_decode(text, start))  # type: ignore[misc]
-        count += 1
-        if count > MAX_ROWS:
+    line, counted = 1, 0
+    at = _past_space(text, at + 1)
+    for number in count(1):
+        if number == 1 and text.startswith("]", at):
+            break
+        if number > MAX_ROWS:
             refuse(file, f"has more than {MAX_ROWS:,} entries; split it")
+        line, counted = line + text.count("\n", counted, at), at
+        value, at = _parsed(file, lambda decoder, start=at: decoder.raw_decode(text, start), line=line)  # type: ignore[misc]
         if isinstance(value, Entry):
             value.line = line
         yield line, value
-        at = _past_space(text, end)
-        if text[at : at + 1] == "]":
+        at = _past_space(text, at)
+        if text.startswith("]", at):
             break
-        if text[at : at + 1] != ",":
+        if not text.startswith(",", at):
             refuse(file, "expected , or ] after an entry of the list; correct the file there", line=_line_at(text, at))
         at = _past_space(text, at + 1)
     if text[at + 1 :].strip():
@@ -194,7 +195,7 @@ def json_list_of(file: SourceFile) -> Iterator[tuple[int, Any]]:
 
 
 def yaml_of(file: SourceFile, text: str | None = None) -> Any:
-    """The one document of a YAML file. Every scalar is text as it stands: `no`, `08` and `null` are no values of YAML's.
+    """The one document of a YAML file. Every scalar stays text as it stands, be it `no`, `08` or `null`.
 
     Raises:
         BankError: not YAML, several documents, an alias, a tag, a key given twice or that is no text, nested too
@@ -225,7 +226,9 @@ def _decoded(file: SourceFile) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1 if b"\n" in content else content.count(b"\r", 0, error.start) + 1
+        line = (
+            content.count(b"\n", 0, error.start) + 1 if b"\n" in content else content.count(b"\r", 0, error.start) + 1
+        )
         if not _mostly_utf8(content):
             text = _strictly(file, "gb18030", f"UTF-8 (line {line}) nor GB18030", neither=True)
             if _mostly_common_chinese(text):
@@ -280,13 +283,15 @@ def _rows(file: SourceFile, headings: tuple[str, ...], records: Iterator[tuple[i
             words = f"the row ends before this column: {len(cells)} cells under {width} headings; complete it"
             refuse(file, words, line=line, column=headings[len(cells)])
         if len(cells) > width:
-            words = f"no heading for this cell: {len(cells)} cells under {width} headings; look for a separator too many"
+            words = (
+                f"no heading for this cell: {len(cells)} cells under {width} headings; look for a separator too many"
+            )
             refuse(file, words, line=line, column=width + 1)
         yield Row(line, dict(zip(headings, cells, strict=True)))
 
 
-def _parsed(file: SourceFile, text: str, line: int, read: Callable[[json.JSONDecoder], _Value]) -> _Value:
-    escapes = False
+def _parsed(file: SourceFile, read: Callable[[json.JSONDecoder], _Value], *, line: int, first: int = 1) -> _Value:
+    """`line` is where the value begins, `first` the number of the first line of the text that is read."""
 
     def strict(pairs: list[tuple[str, Any]]) -> Entry:
         found = Entry(pairs)
@@ -303,7 +308,7 @@ def _parsed(file: SourceFile, text: str, line: int, read: Callable[[json.JSONDec
         value = read(json.JSONDecoder(object_pairs_hook=strict, parse_constant=no_number))
     except json.JSONDecodeError as error:
         words = f"not readable as JSON ({error.msg}); correct the file there"
-        refuse(file, words, line=line + error.lineno - 1, column=error.colno)
+        refuse(file, words, line=first + error.lineno - 1, column=error.colno)
     except (RecursionError, ValueError):
         # Absurd nesting, or an integer of thousands of digits: Python refuses both to protect itself.
         refuse(file, "nested too deeply or holds a number that is too long; simplify it", line=line)
@@ -337,7 +342,7 @@ def _documents(file: SourceFile, events: Iterator[yaml.Event]) -> Iterator[yaml.
             documents += 1
             if documents > 1:
                 words = "a second document begins here; put each in a file of its own"
-                refuse(file, words, line=event.start_mark.line + 1)
+                refuse(file, words, line=_line_of(event))
         elif isinstance(event, yaml.NodeEvent):
             yield event
 
@@ -346,7 +351,7 @@ _PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "
 
 
 def _composed(file: SourceFile, event: yaml.Event, events: Iterator[yaml.Event], depth: int) -> Any:
-    line = event.start_mark.line + 1
+    line = _line_of(event)
     if depth > MAX_DEPTH:
         refuse(file, f"nested more than {MAX_DEPTH} levels deep; simplify it", line=line)
     if isinstance(event, yaml.AliasEvent):
@@ -369,11 +374,15 @@ def _composed(file: SourceFile, event: yaml.Event, events: Iterator[yaml.Event],
     while not isinstance(inner := next(events), yaml.MappingEndEvent):
         key = _composed(file, inner, events, depth + 1)
         if not isinstance(key, str):
-            refuse(file, "a key must be text", line=inner.start_mark.line + 1)
+            refuse(file, "a key must be text", line=_line_of(inner))
         if key in found:
-            refuse(file, f"key {key!r} is given twice; keep one of them", line=inner.start_mark.line + 1)
+            refuse(file, f"key {key!r} is given twice; keep one of them", line=_line_of(inner))
         found[key] = _composed(file, next(events), events, depth + 1)
     return found
+
+
+def _line_of(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark is not None else 1
 
 
 def _past_space(text: str, at: int) -> int:
