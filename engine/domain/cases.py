@@ -280,6 +280,21 @@ class Minima(Model):
     rf_per_clause: int = 0
     oc: int = 0
     oc_per_aspect: int = 0
+    seeds_per_clause: int = 0
+    """Cases, however many wordings each has."""
+    techniques_per_clause: int = 0
+
+
+class EmptyCells(Model):
+    """Clauses (`A.3.a`) or groups of them (`A.3`) that deliberately have no question in these modes, and why."""
+
+    clauses: tuple[str, ...] = Field(min_length=1)
+    modes: tuple[Mode, ...] = Field(min_length=1)
+    reason: Localized
+
+    def holds(self, clause: str, mode: Mode) -> bool:
+        """Whether this is about that cell."""
+        return mode in self.modes and (clause in self.clauses or BY_ID[clause].group in self.clauses)
 
 
 class Profile(Model):
@@ -294,6 +309,9 @@ class Profile(Model):
     select: Selection = Selection()
     sample: int | None = Field(default=None, gt=0)
     sample_per_kind: dict[Literal["content", "rf", "oc"], int] = {}
-    """Draws so many of each kind instead, as the standard's assessment does; excludes `sample`."""
+    """Draws so many of each kind instead, as the standard's assessment does; excludes `sample`.
+
+    A kind that is not named is left out. `content` and `rf` are spread over the clauses, `oc` over the aspects.
+    """
     seed: int = 0
     minima: Minima = Minima()
