@@ -1,0 +1,311 @@
+"""Look at banks, bring in new ones, and take them out as files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import structlog
+
+from engine import bank as bank_files
+from engine.assembly import BUNDLED_BANK, Engine
+from engine.bank import assembling, exporting, importers, loading
+from engine.bank.fixtures import read_one
+from engine.bank.importers.base import ColumnMapping, Imported, SourceFile
+from engine.bank.problems import error_for
+from engine.domain.accounts import Permission, User
+from engine.domain.banks import (
+    BankInfo,
+    CaseChange,
+    CaseFilter,
+    CaseRow,
+    CoverageCell,
+    ImportReport,
+)
+from engine.domain.base import Page
+from engine.domain.cases import Case, Fixture, Minima, Mode, Selection
+from engine.domain.clauses import CLAUSES, REFUSAL_GROUPS
+from engine.errors import BankError, ConflictError, EngineError, InputError, NotFoundError
+from engine.services.reports import Export
+
+log = structlog.get_logger(__name__)
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+LONGEST_VERSION = 64
+
+NO_RF = "rf belongs to the clauses of A.1 and A.2 only"
+
+
+def page(engine: Engine, *, actor: User, name: str | None = None, limit: int = 50, offset: int = 0) -> Page[BankInfo]:
+    """Versions of all banks, or of one, newest first."""
+    actor.require(Permission.READ)
+    _bundled(engine)
+    return engine.stores.banks.page(name=name, limit=limit, offset=offset)
+
+
+def get(engine: Engine, name: str, *, actor: User, version: str | None = None) -> BankInfo:
+    """A version of a bank: the newest, or the one called `version` (its name or its SHA-256).
+
+    For the bundled bank, None means what its files hold now.
+
+    Raises:
+        NotFoundError: `unknown_bank`, `unknown_version`; names what there is.
+    """
+    actor.require(Permission.READ)
+    bundled = _bundled(engine)
+    if version is None and bundled is not None and name in (BUNDLED_BANK, bundled.name):
+        return bundled
+    return engine.stores.banks.by_name(name, version)
+
+
+def cases(
+    engine: Engine,
+    name: str,
+    where: CaseFilter,
+    *,
+    actor: User,
+    version: str | None = None,
+    limit: int = 50,
+    offset: int = 0,
+) -> Page[CaseRow]:
+    """In the order of the bank. Raises NotFoundError, or InputError `bad_filter`."""
+    info = get(engine, name, actor=actor, version=version)
+    return engine.stores.banks.cases(info.id, where, limit, offset)
+
+
+def case(engine: Engine, name: str, case_id: str, *, actor: User, version: str | None = None) -> Case:
+    """Raises NotFoundError: `unknown_bank`, `unknown_version`, `case_not_found`."""
+    info = get(engine, name, actor=actor, version=version)
+    return engine.stores.banks.case(info.id, case_id)
+
+
+def facets(
+    engine: Engine, name: str, where: CaseFilter, *, actor: User, version: str | None = None
+) -> dict[str, dict[str, int]]:
+    """For `clause`, `mode`, `language` and `severity`: how many cases each value would leave."""
+    info = get(engine, name, actor=actor, version=version)
+    return engine.stores.banks.facets(info.id, where)
+
+
+def coverage(
+    engine: Engine, name: str, *, actor: User, profile: str | None = None, version: str | None = None
+) -> list[CoverageCell]:
+    """Instances of every clause in every mode, clause by clause, against the minima of a profile.
+
+    Raises:
+        NotFoundError: `unknown_bank`, `unknown_version`, `unknown_profile`.
+    """
+    info = get(engine, name, actor=actor, version=version)
+    minima = Minima() if profile is None else _minima(engine, profile)
+    counts = engine.stores.banks.coverage(info.id)
+    return [
+        CoverageCell(
+            clause=clause.id,
+            mode=mode,
+            instances=counts.get((clause.id, mode), 0),
+            minimum=minima.rf_per_clause if mode is Mode.RF and clause.id.startswith(REFUSAL_GROUPS) else 0,
+            reason=NO_RF if mode is Mode.RF and not clause.id.startswith(REFUSAL_GROUPS) else None,
+        )
+        for clause in CLAUSES
+        for mode in Mode
+    ]
+
+
+def fixture(
+    engine: Engine, name: str, fixture_id: str, *, actor: User, version: str | None = None
+) -> tuple[Fixture, bytes]:
+    """A fixture that cases of this bank use, and its bytes.
+
+    Raises:
+        NotFoundError: `fixture_not_found`.
+        BankError: its file is missing, or no longer the one that was pinned.
+    """
+    info = get(engine, name, actor=actor, version=version)
+    found = engine.stores.banks.fixtures(info.id).get(fixture_id)
+    if found is None:
+        raise NotFoundError(f"bank {info.name!r} uses no fixture {fixture_id!r}", code="fixture_not_found")
+    return found, _bytes(engine, found)
+
+
+def preview(
+    engine: Engine,
+    format: str,
+    files: Sequence[SourceFile],
+    mapping: ColumnMapping | None = None,
+    *,
+    actor: User,
+    name: str = "",
+) -> ImportReport:
+    """What an import would do; stores nothing.
+
+    Raises:
+        BankError: a file cannot be read or a case could not be executed; names file, line and column.
+        InputError: `unknown_format`.
+    """
+    actor.require(Permission.MANAGE_BANKS)
+    imported = importers.read(format, files, mapping=mapping)
+    used = _checked(engine, imported, files)
+    return _report(imported, bank=name, version="", sha256=loading.digest(imported.cases, used.values()))
+
+
+def import_files(
+    engine: Engine,
+    format: str,
+    files: Sequence[SourceFile],
+    *,
+    name: str,
+    version: str | None = None,
+    mapping: ColumnMapping | None = None,
+    actor: User,
+) -> ImportReport:
+    """Make a new bank of these files, or a new version of one: all of it or nothing.
+
+    Raises:
+        BankError: a file cannot be read or a case could not be executed; names file, line and column.
+        InputError: `bad_bank_name`, `bad_version`, `unknown_format`, `nothing_to_import`.
+        ConflictError: `bank_exists`: the bank holds exactly these questions; `version_taken`; `bank_reserved`.
+    """
+    actor.require(Permission.MANAGE_BANKS)
+    _require_name(engine, name, version)
+    imported = importers.read(format, files, mapping=mapping)
+    used = _checked(engine, imported, files)
+    sha256 = loading.digest(imported.cases, used.values())
+    licences = {each.provenance.licence for each in imported.cases if each.provenance is not None}
+    stored = engine.stores.banks.add(
+        name,
+        version,
+        sha256,
+        imported.cases,
+        created_by=actor.username,
+        source=format,
+        licence=", ".join(sorted(licence for licence in licences if licence)) or None,
+        fixtures=tuple(used.values()),
+    )
+    try:
+        engine.record(
+            actor, "bank.import", f"bank:{stored.id}", name=name, version=stored.version, format=format,
+            cases=stored.cases, unmapped=len(imported.unmapped), sha256=sha256,
+        )  # fmt: skip
+    except EngineError:
+        engine.stores.banks.delete(stored.id)  # an import that nobody can account for does not stay
+        raise
+    return _report(imported, bank=name, version=stored.version, sha256=sha256)
+
+
+def changes(engine: Engine, name: str, old_version: str, new_version: str, *, actor: User) -> list[CaseChange]:
+    """Which cases were added, removed or changed between two versions (named, or by SHA-256), by id."""
+    old = get(engine, name, actor=actor, version=old_version)
+    new = get(engine, name, actor=actor, version=new_version)
+    return engine.stores.banks.changes(old.id, new.id)
+
+
+def export(engine: Engine, name: str, format: str, *, actor: User, version: str | None = None) -> Export:
+    """A bank as a file of one line a case or instance: `jsonl`, `inspect` or `promptfoo`.
+
+    Raises:
+        NotFoundError: `unknown_bank`, `unknown_version`.
+        InputError: `unknown_format`.
+    """
+    info = get(engine, name, actor=actor, version=version)
+    pinned = engine.stores.banks.fixtures(info.id)
+
+    def attachment(fixture_id: str) -> tuple[Fixture, bytes]:
+        found = pinned[fixture_id]
+        return found, _bytes(engine, found)
+
+    ending = "jsonl" if format == "jsonl" else f"{format}.jsonl"
+    chunks = exporting.chunks(format, engine.stores.banks.stream(info.id), attachment)
+    return Export(
+        file_name=f"{info.name}-{re.sub(r'[^A-Za-z0-9._-]', '_', info.version)}.{ending}",
+        media_type="application/x-ndjson; charset=utf-8",
+        chunks=chunks,
+    )
+
+
+def for_run(engine: Engine, name: str | None, selection: Selection | None = None) -> bank_files.Bank:
+    """The bank a run asks: None and `regression` are the bundled files, anything else the newest stored version.
+
+    `selection` leaves out what a run would not select anyway, so that a large bank is not read whole.
+
+    Raises:
+        NotFoundError: `unknown_bank`; names what there is.
+    """
+    if name in (None, BUNDLED_BANK):
+        return engine.bank()
+    _bundled(engine)
+    info = engine.stores.banks.by_name(name or BUNDLED_BANK)
+    wanted = selection or Selection()
+    bundled = engine.bank()
+    return assembling.assemble(
+        name=info.name,
+        version=info.version,
+        sha256=info.sha256,
+        folder=bundled.folder,
+        cases=engine.stores.banks.stream(
+            info.id, clauses=wanted.clauses, modes=wanted.modes, severities=wanted.severities
+        ),
+        fixtures=engine.stores.banks.fixtures(info.id),
+        profiles=bundled.profiles,
+    )
+
+
+def _bundled(engine: Engine) -> BankInfo | None:
+    """The bundled bank as it is stored; stored anew when its files changed. None while they cannot be read."""
+    try:
+        bank = engine.bank()
+    except BankError as error:
+        log.warning("bundled_bank_unreadable", problem=error.message)
+        return None
+    return engine.store_bundled(bank)
+
+
+def _bytes(engine: Engine, pinned: Fixture) -> bytes:
+    content, problems = read_one(engine.settings.bank_file.parent, pinned)
+    if problems:
+        raise error_for(problems)
+    return content
+
+
+def _minima(engine: Engine, profile: str) -> Minima:
+    profiles = engine.bank().profiles
+    if profile not in profiles:
+        known = ", ".join(sorted(profiles)) or "none"
+        raise NotFoundError(f"no profile named {profile!r}; known: {known}", code="unknown_profile")
+    return profiles[profile].minima
+
+
+def _require_name(engine: Engine, name: str, version: str | None) -> None:
+    if not NAME.fullmatch(name):
+        raise InputError(
+            f"{name!r} cannot name a bank: use 1 to 64 small letters, digits, '-' and '_', a letter or digit first",
+            code="bad_bank_name",
+        )
+    if version is not None and not (version.strip() == version and 0 < len(version) <= LONGEST_VERSION):
+        raise InputError(f"a version has 1 to {LONGEST_VERSION} characters, no blanks around", code="bad_version")
+    bundled = _bundled(engine)
+    if name == BUNDLED_BANK or (bundled is not None and bundled.name == name):
+        raise ConflictError(f"{name!r} is the bank of the installed files; choose another name", code="bank_reserved")
+
+
+def _checked(engine: Engine, imported: Imported, files: Sequence[SourceFile]) -> dict[str, Fixture]:
+    if not imported.cases:
+        reasons = "; ".join(f"{each.file}, line {each.line}: {each.reason}" for each in imported.unmapped[:3])
+        raise InputError(f"no case could be made of {_names(files)}. {reasons}".strip(), code="nothing_to_import")
+    return assembling.require_executable(imported.cases, engine.bank().fixtures, file=_names(files))
+
+
+def _names(files: Sequence[SourceFile]) -> str:
+    return ", ".join(file.name for file in files)
+
+
+def _report(imported: Imported, *, bank: str, version: str, sha256: str) -> ImportReport:
+    return ImportReport(
+        bank=bank,
+        version=version,
+        sha256=sha256,
+        read=imported.read,
+        imported=len(imported.cases),
+        unmapped=imported.unmapped,
+        mapping_counts=imported.mapping_counts,
+    )
