@@ -147,7 +147,7 @@ def _metadata(case: Case, instance: Instance) -> dict[str, Any]:
     values = instance.model_dump(
         mode="json",
         exclude_defaults=True,
-        exclude={"instance_id", "turns", "system", "choice", "seed_case", "checks"},
+        exclude={"turns", "system", "choice", "seed_case", "checks"},
     )
     values["fixtures"] = list(instance.fixture_ids)
     if case.provenance is not None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import structlog
 
 from engine import bank as bank_files
-from engine.assembly import BUNDLED_BANK, Engine
+from engine.assembly import BUNDLED_BANK, BUNDLED_SOURCE, Engine
 from engine.bank import assembling, exporting, importers, loading
 from engine.bank.fixtures import read_one
 from engine.bank.importers.base import ColumnMapping, Imported, SourceFile
@@ -20,9 +21,10 @@ from engine.domain.banks import (
     CaseFilter,
     CaseRow,
     CoverageCell,
+    Finding,
     ImportReport,
 )
-from engine.domain.base import Page
+from engine.domain.base import Localized, Model, Page
 from engine.domain.cases import Case, Fixture, Minima, Mode, Selection
 from engine.domain.clauses import CLAUSES, REFUSAL_GROUPS
 from engine.errors import BankError, ConflictError, EngineError, InputError, NotFoundError
@@ -34,7 +36,19 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 LONGEST_VERSION = 64
 
-NO_RF = "rf belongs to the clauses of A.1 and A.2 only"
+NO_RF = Localized(
+    zh="应拒答题只属于 A.1 和 A.2 的条款", en="What should be refused belongs to the clauses of A.1 and A.2 only"
+)
+
+
+class Validation(Model):
+    """What a bank holds (`clauses` and `modes` count those that have a question) and everything wrong with it."""
+
+    instances: int
+    cases: int
+    clauses: int
+    modes: int
+    findings: tuple[Finding, ...]
 
 
 def page(engine: Engine, *, actor: User, name: str | None = None, limit: int = 50, offset: int = 0) -> Page[BankInfo]:
@@ -42,6 +56,14 @@ def page(engine: Engine, *, actor: User, name: str | None = None, limit: int = 5
     actor.require(Permission.READ)
     _bundled(engine)
     return engine.stores.banks.page(name=name, limit=limit, offset=offset)
+
+
+def names(engine: Engine, *, actor: User) -> list[str]:
+    """Of all banks; the bundled one first."""
+    actor.require(Permission.READ)
+    bundled = _bundled(engine)
+    known = engine.stores.banks.names()
+    return sorted(known, key=lambda name: (bundled is None or name != bundled.name, name))
 
 
 def get(engine: Engine, name: str, *, actor: User, version: str | None = None) -> BankInfo:
@@ -89,27 +111,43 @@ def facets(
 
 
 def coverage(
-    engine: Engine, name: str, *, actor: User, profile: str | None = None, version: str | None = None
+    engine: Engine,
+    name: str,
+    *,
+    actor: User,
+    profile: str | None = None,
+    version: str | None = None,
+    language: str = "en",
 ) -> list[CoverageCell]:
     """Instances of every clause in every mode, clause by clause, against the minima of a profile.
+
+    Minima that span cells (per clause, per mode, in all) are the profile's; a cell alone has one for `rf`, and one
+    question where the installed bank promises to fill every cell. `reason` is in the language asked for.
 
     Raises:
         NotFoundError: `unknown_bank`, `unknown_version`, `unknown_profile`.
     """
     info = get(engine, name, actor=actor, version=version)
     minima = Minima() if profile is None else _minima(engine, profile)
+    promises = engine.bank() if info.source == BUNDLED_SOURCE else None
     counts = engine.stores.banks.coverage(info.id)
-    return [
-        CoverageCell(
-            clause=clause.id,
+
+    def cell(clause: str, mode: Mode) -> CoverageCell:
+        reason = promises.why_empty(clause, mode) if promises is not None else None
+        impossible = mode is Mode.RF and not clause.startswith(REFUSAL_GROUPS)
+        words = NO_RF if reason is None and impossible else reason
+        least = 1 if promises is not None and promises.empty_cells is not None else 0
+        if mode is Mode.RF:
+            least = max(least, minima.rf_per_clause)
+        return CoverageCell(
+            clause=clause,
             mode=mode,
-            instances=counts.get((clause.id, mode), 0),
-            minimum=minima.rf_per_clause if mode is Mode.RF and clause.id.startswith(REFUSAL_GROUPS) else 0,
-            reason=NO_RF if mode is Mode.RF and not clause.id.startswith(REFUSAL_GROUPS) else None,
+            instances=counts.get((clause, mode), 0),
+            minimum=0 if words is not None else least,
+            reason=words.in_language(language) if words is not None else None,
         )
-        for clause in CLAUSES
-        for mode in Mode
-    ]
+
+    return [cell(clause.id, mode) for clause in CLAUSES for mode in Mode]
 
 
 def fixture(
@@ -126,6 +164,12 @@ def fixture(
     if found is None:
         raise NotFoundError(f"bank {info.name!r} uses no fixture {fixture_id!r}", code="fixture_not_found")
     return found, _bytes(engine, found)
+
+
+def columns(engine: Engine, format: str, file: SourceFile, *, actor: User) -> list[str]:
+    """The column names of a table, for a mapping. Raises BankError, or InputError `unknown_format`."""
+    actor.require(Permission.MANAGE_BANKS)
+    return importers.columns(format, file)
 
 
 def preview(
@@ -223,19 +267,63 @@ def export(engine: Engine, name: str, format: str, *, actor: User, version: str 
     )
 
 
-def for_run(engine: Engine, name: str | None, selection: Selection | None = None) -> bank_files.Bank:
-    """The bank a run asks: None and `regression` are the bundled files, anything else the newest stored version.
+def validate(engine: Engine, name: str, *, actor: User, version: str | None = None) -> Validation:
+    """Everything that is wrong with a bank, and what to do about it. The bundled bank is read from its files.
 
-    `selection` leaves out what a run would not select anyway, so that a large bank is not read whole.
+    Raises:
+        NotFoundError: `unknown_bank`, `unknown_version`.
+    """
+    actor.require(Permission.READ)
+    bundled = _bundled(engine)
+    if version is None and (name == BUNDLED_BANK or (bundled is not None and bundled.name == name)):
+        return validate_file(engine.settings.bank_file)
+    info = get(engine, name, actor=actor, version=version)
+    from engine.bank import validation
+
+    bank = _assembled(engine, info, Selection())
+    return Validation(
+        instances=info.instances,
+        cases=info.cases,
+        clauses=len({each.clause for each in bank.cases}),
+        modes=len({each.mode for each in bank.cases}),
+        findings=tuple(validation.validate(bank)),
+    )
+
+
+def validate_file(dataset_file: Path) -> Validation:
+    """The same for a bank in files; needs no engine."""
+    from engine.bank import validation
+
+    counts, findings = validation.validate_file(dataset_file)
+    return Validation(
+        instances=counts.instances,
+        cases=counts.cases,
+        clauses=counts.clauses,
+        modes=counts.modes,
+        findings=tuple(findings),
+    )
+
+
+def for_run(engine: Engine, name: str | None, profile: str) -> bank_files.Bank:
+    """The bank a run of this profile asks: None and `regression` are the installed files, whose fixtures are all
+    checked; anything else is the newest version in the store, of which only what the profile may select is read.
 
     Raises:
         NotFoundError: `unknown_bank`; names what there is.
+        BankError: the installed files are broken.
     """
-    if name in (None, BUNDLED_BANK):
-        return engine.bank()
-    _bundled(engine)
-    info = engine.stores.banks.by_name(name or BUNDLED_BANK)
-    wanted = selection or Selection()
+    bundled = engine.bank()
+    if name in (None, BUNDLED_BANK, bundled.name):
+        return bundled
+    engine.store_bundled(bundled)  # so that an unknown name is answered with all there is
+    info = engine.stores.banks.by_name(str(name))
+    chosen = bundled.profiles.get(profile)
+    # What a formal profile asks of the whole bank must not depend on what it selects.
+    narrow = chosen is not None and not chosen.formal
+    return _assembled(engine, info, chosen.select if chosen is not None and narrow else Selection())
+
+
+def _assembled(engine: Engine, info: BankInfo, wanted: Selection) -> bank_files.Bank:
     bundled = engine.bank()
     return assembling.assemble(
         name=info.name,
