@@ -8,11 +8,10 @@ from pathlib import Path
 
 import structlog
 
-from engine import bank as bank_files
 from engine.assembly import BUNDLED_BANK, BUNDLED_SOURCE, Engine
-from engine.bank import assembling, exporting, importers, loading
+from engine.bank import assembling, exporting, importers, loading, validation
 from engine.bank.fixtures import read_one
-from engine.bank.importers.base import ColumnMapping, Imported, SourceFile
+from engine.bank.importers import ColumnMapping, Imported, SourceFile
 from engine.bank.problems import error_for
 from engine.domain.accounts import Permission, User
 from engine.domain.banks import (
@@ -25,10 +24,33 @@ from engine.domain.banks import (
     ImportReport,
 )
 from engine.domain.base import Localized, Model, Page
-from engine.domain.cases import Case, Fixture, Minima, Mode, Selection
+from engine.domain.cases import Case, Fixture, Minima, Mode
 from engine.domain.clauses import CLAUSES, REFUSAL_GROUPS
 from engine.errors import BankError, ConflictError, EngineError, InputError, NotFoundError
+from engine.services.questions import assembled
 from engine.services.reports import Export
+
+__all__ = [
+    "ColumnMapping",
+    "Export",
+    "SourceFile",
+    "Validation",
+    "case",
+    "cases",
+    "changes",
+    "columns",
+    "coverage",
+    "export",
+    "facets",
+    "fixture",
+    "get",
+    "import_files",
+    "names",
+    "page",
+    "preview",
+    "validate",
+    "validate_file",
+]
 
 log = structlog.get_logger(__name__)
 
@@ -59,11 +81,11 @@ def page(engine: Engine, *, actor: User, name: str | None = None, limit: int = 5
 
 
 def names(engine: Engine, *, actor: User) -> list[str]:
-    """Of all banks; the bundled one first."""
+    """Of all banks, the installed one first."""
     actor.require(Permission.READ)
     bundled = _bundled(engine)
-    known = engine.stores.banks.names()
-    return sorted(known, key=lambda name: (bundled is None or name != bundled.name, name))
+    first = bundled.name if bundled is not None else BUNDLED_BANK
+    return sorted(engine.stores.banks.names(), key=lambda name: (name != first, name))
 
 
 def get(engine: Engine, name: str, *, actor: User, version: str | None = None) -> BankInfo:
@@ -278,63 +300,22 @@ def validate(engine: Engine, name: str, *, actor: User, version: str | None = No
     if version is None and (name == BUNDLED_BANK or (bundled is not None and bundled.name == name)):
         return validate_file(engine.settings.bank_file)
     info = get(engine, name, actor=actor, version=version)
-    from engine.bank import validation
-
-    bank = _assembled(engine, info, Selection())
-    return Validation(
-        instances=info.instances,
-        cases=info.cases,
-        clauses=len({each.clause for each in bank.cases}),
-        modes=len({each.mode for each in bank.cases}),
-        findings=tuple(validation.validate(bank)),
-    )
+    bank = assembled(engine, info)
+    return _validation(validation.counts(bank), validation.validate(bank))
 
 
 def validate_file(dataset_file: Path) -> Validation:
     """The same for a bank in files; needs no engine."""
-    from engine.bank import validation
+    return _validation(*validation.validate_file(dataset_file))
 
-    counts, findings = validation.validate_file(dataset_file)
+
+def _validation(counts: validation.Counts, findings: list[Finding]) -> Validation:
     return Validation(
         instances=counts.instances,
         cases=counts.cases,
         clauses=counts.clauses,
         modes=counts.modes,
         findings=tuple(findings),
-    )
-
-
-def for_run(engine: Engine, name: str | None, profile: str) -> bank_files.Bank:
-    """The bank a run of this profile asks: None and `regression` are the installed files, whose fixtures are all
-    checked; anything else is the newest version in the store, of which only what the profile may select is read.
-
-    Raises:
-        NotFoundError: `unknown_bank`; names what there is.
-        BankError: the installed files are broken.
-    """
-    bundled = engine.bank()
-    if name in (None, BUNDLED_BANK, bundled.name):
-        return bundled
-    engine.store_bundled(bundled)  # so that an unknown name is answered with all there is
-    info = engine.stores.banks.by_name(str(name))
-    chosen = bundled.profiles.get(profile)
-    # What a formal profile asks of the whole bank must not depend on what it selects.
-    narrow = chosen is not None and not chosen.formal
-    return _assembled(engine, info, chosen.select if chosen is not None and narrow else Selection())
-
-
-def _assembled(engine: Engine, info: BankInfo, wanted: Selection) -> bank_files.Bank:
-    bundled = engine.bank()
-    return assembling.assemble(
-        name=info.name,
-        version=info.version,
-        sha256=info.sha256,
-        folder=bundled.folder,
-        cases=engine.stores.banks.stream(
-            info.id, clauses=wanted.clauses, modes=wanted.modes, severities=wanted.severities
-        ),
-        fixtures=engine.stores.banks.fixtures(info.id),
-        profiles=bundled.profiles,
     )
 
 

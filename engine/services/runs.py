@@ -22,7 +22,7 @@ from engine.domain.runs import (
 from engine.errors import ConflictError, InputError, NotFoundError
 from engine.judging import PROMPT_VERSION
 from engine.providers.demo import JUDGE_MODEL as DEMO_JUDGE_MODEL
-from engine.services import banks as stored_banks
+from engine.services import questions
 from engine.services.providers import endpoint_of
 from engine.store import IdempotencyKey
 
@@ -67,7 +67,7 @@ def start(
     key = _idempotency(idempotency_key, spec, actor)
     if key is not None and (known := engine.stores.runs.created_by_key(key)) is not None:
         return known
-    bank = stored_banks.for_run(engine, spec.bank, spec.profile)
+    bank = questions.for_run(engine, spec.bank, spec.profile)
     _require_enough(bank, spec.profile)
     instances = banks.select(bank, spec.profile, seed=spec.seed)
     blobs = banks.read_fixtures(bank, instances)
