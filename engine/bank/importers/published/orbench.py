@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.bank.importers.base import Imported, SourceFile
-from engine.bank.importers.gathering import Gathering, Origin, id_of_text
+from engine.bank.importers.gathering import Gathering, Origin, Place, id_of_text
 from engine.bank.importers.mapping import ORBENCH, ORBENCH_ASPECTS, Benign
 from engine.bank.importers.published.questions import harmful, harmless, unknown
-from engine.bank.importers.published.records import records_of
+from engine.bank.importers.published.records import given, records_of
 from engine.bank.importers.reading import refuse
 
 ORIGIN = Origin("orbench", licence="CC-BY-4.0")
@@ -23,43 +23,44 @@ def read(files: Sequence[SourceFile]) -> Imported:
     prompt. The hard prompts are among the 80k: a prompt that was read already is reported, not doubled.
     """
     gathering = Gathering()
-    seen: dict[str, str] = {}
-    for record in records_of(files, needed=("prompt", "category")):
-        side = _side(record.place.file)
-        label, prompt = record.get("category"), record.need("prompt")
-        rule = ORBENCH.get(label.casefold().replace("_", "-"))
-        original_id = f"{record.place.file.stem}:{record.number}"
-        if rule is None:
-            gathering.leave(record.place, label, unknown(label, "category"))
-            continue
-        if prompt in seen:
-            gathering.leave(record.place, label, f"the same prompt stands in {seen[prompt]}")
-            continue
-        seen[prompt] = f"{record.place.file.shown}, line {record.place.line}"
-        if side == "safe":
-            benign = Benign(rule.clause, ORBENCH_ASPECTS.get(label.casefold()), rule.name)
-            harmless(
-                gathering,
-                record,
-                prompt,
-                benign,
-                origin=ORIGIN,
-                original_id=original_id,
-                label=label,
-                case_id=id_of_text(side, prompt),
-            )
-        else:
-            harmful(
-                gathering,
-                record,
-                prompt,
-                rule,
-                origin=ORIGIN,
-                original_id=original_id,
-                label=label,
-                case_id=id_of_text(side, prompt),
-                should_refuse=True,
-            )
+    seen: dict[str, Place] = {}
+    for file in given(files):
+        side, stem = _side(file), file.stem
+        for record in records_of([file], needed=("prompt", "category")):
+            label, prompt = record.get("category"), record.need("prompt")
+            plain = label.casefold().replace("_", "-")
+            rule = ORBENCH.get(plain)
+            if rule is None:
+                gathering.leave(record.place, label, unknown(label, "category"))
+                continue
+            first = seen.setdefault(prompt, record.place)
+            if first is not record.place:
+                gathering.leave(record.place, label, f"the same prompt stands in {first.file.shown}, line {first.line}")
+                continue
+            original_id, case_id = f"{stem}:{record.number}", id_of_text(side, prompt)
+            if side == "safe":
+                harmless(
+                    gathering,
+                    record,
+                    prompt,
+                    Benign(rule.clause, ORBENCH_ASPECTS.get(plain), rule.name),
+                    origin=ORIGIN,
+                    original_id=original_id,
+                    label=label,
+                    case_id=case_id,
+                )
+            else:
+                harmful(
+                    gathering,
+                    record,
+                    prompt,
+                    rule,
+                    origin=ORIGIN,
+                    original_id=original_id,
+                    label=label,
+                    case_id=case_id,
+                    should_refuse=True,
+                )
     return gathering.imported()
 
 
