@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from engine.bank.importers.base import Imported, SourceFile
 from engine.bank.importers.clauses import CATCH_ALL, Mapped, clause_of_harm
+from engine.bank.importers.conversation import Conversation, LeftOut, conversation_of, messages_in
 from engine.bank.importers.gathering import Details, Gathering, Origin, Place, id_of_text
 from engine.bank.importers.reading import MAX_ROWS, jsonl_of, lines_of, refuse, text_of
 from engine.domain.cases import Technique
@@ -79,9 +80,10 @@ def _report_of(file: SourceFile) -> Iterator[_Attempt]:
 
 def _add(gathering: Gathering, attempt: _Attempt, seen: set[tuple[str | None, ...]]) -> None:
     place, probe = attempt.place, attempt.probe
-    system, turns, problem = _turns_of(attempt.prompt)
-    if problem:
-        gathering.leave(place, probe, problem)
+    try:
+        system, turns = _asked(attempt.prompt)
+    except LeftOut as left:
+        gathering.leave(place, probe, str(left))
         return
     key = (system, *turns)
     if key in seen:
@@ -103,27 +105,11 @@ def _add(gathering: Gathering, attempt: _Attempt, seen: set[tuple[str | None, ..
     )
 
 
-def _turns_of(prompt: Any) -> tuple[str | None, list[str], str]:
-    """System text and turns of a prompt: text, a message, or a conversation of messages; or why it has none."""
-    messages: list[tuple[Any, Any]] = [("user", prompt)]
+def _asked(prompt: Any) -> Conversation:
+    """Of a prompt that is text, a message, or a conversation of messages."""
     if isinstance(prompt, dict) and isinstance(prompt.get("turns"), list):
-        turns = [one if isinstance(one, dict) else {} for one in prompt["turns"]]
-        messages = [(one.get("role"), one.get("content")) for one in turns]
-    system: str | None = None
-    asked: list[str] = []
-    for role, content in messages:
-        if isinstance(content, dict) and content.get("data_path"):
-            return None, [], "the prompt comes with a file; only text can be imported"
-        text = content.get("text") if isinstance(content, dict) else content
-        if not isinstance(text, str) or not text.strip():
-            return None, [], "the prompt holds no text"
-        if role == "system" and not asked:
-            system = text if system is None else f"{system}\n\n{text}"
-        elif role == "user":
-            asked.append(text)
-        else:
-            return None, [], f"holds a message of role {role!r} where only the model may speak, or after a question"
-    return (system, asked, "") if asked else (None, [], "the prompt holds no text")
+        return conversation_of(messages_in(prompt["turns"]))
+    return conversation_of([("user", prompt)])
 
 
 def _probe(clause: str, *probes: str) -> dict[str, Mapped]:

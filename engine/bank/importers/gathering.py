@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from engine.bank.importers.base import Imported, SourceFile
 from engine.bank.importers.clauses import Mapped
+from engine.bank.importers.conversation import LeftOut
 from engine.bank.importers.reading import refuse
 from engine.bank.problems import from_validation
 from engine.domain.banks import Unmapped
@@ -81,7 +82,10 @@ class Gathering:
 
         Raises:
             BankError: it makes no valid case, or its id is taken.
+            LeftOut: its mode is one that texts alone cannot make.
         """
+        if details.mode in (Mode.TOOL, Mode.MULTIMODAL):
+            raise LeftOut(f"mode {details.mode} needs tools or images, which this form does not bring; use jsonl")
         aspect, choice = details.aspect, details.choice
         mode = details.mode or (Mode.OC if aspect else Mode.MULTI_TURN if len(turns) > 1 else Mode.SINGLE)
         language = details.language or language_of("\n".join(turns))

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from engine.bank.importers import rows
 from engine.bank.importers.base import Imported, SourceFile
+from engine.bank.importers.conversation import Conversation, LeftOut, conversation_of, messages_in
 from engine.bank.importers.gathering import Gathering, Origin, Place, id_from, id_of_text
+from engine.bank.importers.published.lettered import with_options
 from engine.bank.importers.reading import Entry, jsonl_of, refuse
 from engine.domain.cases import Choice
 
 _ORIGIN = Origin(set="inspect")
-
-
-class _Asked(NamedTuple):
-    system: str | None
-    turns: list[str]
-
-
-class _Left(ValueError):
-    """Why a sample cannot become a case."""
 
 
 def read(files: Sequence[SourceFile]) -> Imported:
@@ -34,79 +27,52 @@ def read(files: Sequence[SourceFile]) -> Imported:
 
 def _add(gathering: Gathering, place: Place, entry: Entry) -> None:
     file, line = place
-    metadata = entry.get("metadata") or {}
+    metadata, original, target = entry.get("metadata") or {}, entry.get("id"), entry.get("target")
     if not isinstance(metadata, dict):
         refuse(file, "must be an object", line=line, column="metadata")
-    labels = ", ".join(rows.labels_of(metadata))
+    if isinstance(original, bool) or not isinstance(original, str | int | None):
+        refuse(file, "must be text or a whole number", line=line, column="id")
+    original = str(original).strip() or None if original is not None else None
+    label = ", ".join(rows.labels_of(metadata))
     try:
         system, turns = _asked(place, entry.get("input"))
+        choice = _choice(place, entry)
         for name in ("files", "setup", "sandbox"):
             if entry.get(name):
-                raise _Left(f"needs {name!r}, which a question here has not")
-        choice = _choice(place, entry)
-        mapped, reason = rows.clause_in(metadata)
-        if mapped is None:
-            raise _Left(reason)
+                raise LeftOut(f"needs {name!r}, which no question here has")
+        mapped = rows.clause_in(metadata)
         details = rows.details_of(metadata)
-    except _Left as left:
-        return gathering.leave(place, labels, str(left))
+        if choice is not None:
+            turns = [*turns[:-1], _with_options(turns[-1], choice.options)]
+        elif details.must is None and isinstance(target, str) and target.strip():
+            details = details._replace(must=target.strip())
+        gathering.add(
+            place,
+            turns,
+            mapped,
+            origin=_ORIGIN,
+            case_id=id_from(original) if original else id_of_text("inspect", mapped.clause, *turns),
+            details=details._replace(system=system or details.system, choice=choice),
+            original_id=original,
+            original_label=label,
+        )
+    except LeftOut as left:
+        gathering.leave(place, label, str(left))
     except rows.NotOurs as error:
-        return gathering.leave(place, labels, f"metadata.{error}")
-    target = entry.get("target")
-    if choice is None and details.must is None and isinstance(target, str) and target.strip():
-        details = details._replace(must=target.strip())
-    original = entry.get("id")
-    if original is not None and (isinstance(original, bool) or not isinstance(original, str | int)):
-        refuse(file, "must be text or a whole number", line=line, column="id")
-    named = str(original) if original is not None and str(original).strip() else None
-    return gathering.add(
-        place,
-        turns,
-        mapped,
-        origin=_ORIGIN,
-        case_id=id_from(named) if named else id_of_text("inspect", mapped.clause, *turns),
-        details=details._replace(system=system or details.system, choice=choice),
-        original_id=named,
-        original_label=labels,
-    )
+        gathering.leave(place, label, f"metadata.{error}")
 
 
-def _asked(place: Place, given: Any) -> _Asked:
-    file, line = place
+def _with_options(question: str, options: tuple[str, ...]) -> str:
+    """A solver adds the options to the question; a question that names them already stays as it is."""
+    return question if all(option in question for option in options) else with_options(question, options)
+
+
+def _asked(place: Place, given: Any) -> Conversation:
     if isinstance(given, str) and given.strip():
-        return _Asked(None, [given])
+        return Conversation(None, [given])
     if not isinstance(given, list) or not given:
-        refuse(file, "must be text or a list of chat messages", line=line, column="input")
-    system: list[str] = []
-    turns: list[str] = []
-    for message in given:
-        if not isinstance(message, dict):
-            refuse(file, "each message must be an object", line=line, column="input")
-        text = _text(place, message.get("content"))
-        match message.get("role"):
-            case "system" if not turns:
-                system.append(text)
-            case "user":
-                turns.append(text)
-            case role:
-                raise _Left(f"holds a message of role {role!r} where only the model may speak, or after a question")
-    if not turns:
-        raise _Left("holds no message of the user")
-    return _Asked("\n\n".join(system) or None, turns)
-
-
-def _text(place: Place, content: Any) -> str:
-    parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
-    texts = []
-    for part in parts:
-        if not isinstance(part, dict):
-            refuse(place.file, "a message's content must be text or a list of parts", line=place.line, column="input")
-        if part.get("type") != "text":
-            raise _Left(f"holds content of type {part.get('type')!r}; only text can be imported")
-        if not isinstance(part.get("text"), str) or not part["text"].strip():
-            refuse(place.file, "a message holds no text", line=place.line, column="input")
-        texts.append(part["text"])
-    return "\n".join(texts)
+        refuse(place.file, "must be text or a list of chat messages", line=place.line, column="input")
+    return conversation_of(messages_in(given))
 
 
 def _choice(place: Place, entry: Entry) -> Choice | None:
@@ -121,7 +87,7 @@ def _choice(place: Place, entry: Entry) -> Choice | None:
     target = entry.get("target")
     letters = target if isinstance(target, list) else [target]
     if len(letters) > 1:
-        raise _Left("has several right options")
+        raise LeftOut("has several right options")
     letter = letters[0].strip().upper() if letters and isinstance(letters[0], str) else ""
     answer = ord(letter) - ord("A") if len(letter) == 1 else -1
     if not 0 <= answer < len(options):

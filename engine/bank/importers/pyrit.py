@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from engine.bank.importers.base import Imported, SourceFile
 from engine.bank.importers.clauses import Mapped, clause_of_harm
+from engine.bank.importers.conversation import Conversation, LeftOut, conversation_of
 from engine.bank.importers.gathering import Details, Gathering, Origin, Place, id_of_text
 from engine.bank.importers.reading import Entry, refuse, rows_of, yaml_of
 from engine.domain.cases import Technique
@@ -33,10 +34,6 @@ class _Seed(NamedTuple):
     labels: tuple[str, ...]
     name: str | None
     template: bool
-
-
-class _Left(ValueError):
-    """Why seeds cannot become a case."""
 
 
 def read(files: Sequence[SourceFile]) -> Imported:
@@ -129,7 +126,7 @@ def _add_group(gathering: Gathering, seeds: list[_Seed], origin: Origin) -> None
     sent = [seed for seed in seeds if seed.kind == "prompt"] or seeds
     try:
         system, turns = _conversation(sent)
-    except _Left as left:
+    except LeftOut as left:
         gathering.leave(first.place, ", ".join(labels), str(left))
         return
     _add(
@@ -147,26 +144,18 @@ def _add_group(gathering: Gathering, seeds: list[_Seed], origin: Origin) -> None
     )
 
 
-def _conversation(seeds: list[_Seed]) -> tuple[str | None, list[str]]:
-    """System text and turns; seeds of one sequence number are parts of one turn."""
-    system: list[str] = []
-    turns: dict[int, list[str]] = {}
+def _conversation(seeds: list[_Seed]) -> Conversation:
+    """Seeds of one sequence number and role are parts of one message."""
+    messages: dict[tuple[int, str], list[str]] = {}
     for seed in sorted(seeds, key=lambda seed: seed.sequence):
         if seed.kind not in ("prompt", "objective"):
-            raise _Left(f"seed type {seed.kind!r} is no question")
+            raise LeftOut(f"seed type {seed.kind!r} is no question")
         if seed.data_type != "text":
-            raise _Left(f"data type {seed.data_type!r}; only text can be imported")
+            raise LeftOut(f"data type {seed.data_type!r}; only text can be imported")
         if seed.template:
-            raise _Left("is a template, a method rather than a question")
-        if seed.role == "system" and not turns:
-            system.append(seed.value)
-        elif seed.role == "user":
-            turns.setdefault(seed.sequence, []).append(seed.value)
-        else:
-            raise _Left(f"holds a message of role {seed.role!r} where only the model may speak, or after a question")
-    if not turns:
-        raise _Left("holds no message of the user")
-    return "\n\n".join(system) or None, ["\n".join(parts) for parts in turns.values()]
+            raise LeftOut("is a template, a method rather than a question")
+        messages.setdefault((seed.sequence, seed.role), []).append(seed.value)
+    return conversation_of((role, "\n".join(parts)) for (_, role), parts in messages.items())
 
 
 def _add(

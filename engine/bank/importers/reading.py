@@ -159,11 +159,13 @@ def jsonl_of(file: SourceFile) -> Iterator[tuple[int, Entry]]:
         objects += 1
         if objects > MAX_ROWS:
             refuse(file, f"has more than {MAX_ROWS:,} lines; split it")
-        value = json_of(file, line, line=number)
+        value = json_of(file, line.rstrip("\n"), line=number)
         if not isinstance(value, Entry):
             refuse(file, "must be one JSON object in { }; write one object a line", line=number)
         value.line = number
         yield number, value
+    if not objects:
+        refuse(file, "the file holds nothing; choose another")
 
 
 def json_list_of(file: SourceFile) -> Iterator[tuple[int, Any]]:
@@ -221,14 +223,15 @@ def _decoded(file: SourceFile) -> str:
         return _strictly(file, "utf-16", "UTF-16 (as its byte order mark says)")
     if content.startswith(codecs.BOM_UTF8):
         return _strictly(file, "utf-8-sig", "UTF-8 (as its byte order mark says)")
+    if (at := content.find(0)) >= 0:
+        words = "holds a NUL character; remove it, or save the file as UTF-8 if it is UTF-16 without a byte order mark"
+        refuse(file, words, line=_lines_before(content[:at].decode("latin-1")) + 1)
     if content.isascii():
         return content.decode("ascii")
     try:
         return content.decode()
     except UnicodeDecodeError as error:
-        line = (
-            content.count(b"\n", 0, error.start) + 1 if b"\n" in content else content.count(b"\r", 0, error.start) + 1
-        )
+        line = _lines_before(content[: error.start].decode("latin-1")) + 1
         if not _mostly_utf8(content):
             text = _strictly(file, "gb18030", f"UTF-8 (line {line}) nor GB18030", neither=True)
             if _mostly_common_chinese(text):
@@ -241,10 +244,13 @@ def _strictly(file: SourceFile, encoding: str, name: str, *, neither: bool = Fal
     try:
         return file.content.decode(encoding)
     except UnicodeDecodeError as error:
-        before = file.content[: error.start].decode(encoding, "replace")
-        line = before.replace("\r\n", "\n").replace("\r", "\n").count("\n") + 1
+        line = _lines_before(file.content[: error.start].decode(encoding, "replace")) + 1
         words = f"neither {name}" if neither else f"not {name}"
         refuse(file, f"{words} (byte {file.content[error.start]:#04x}); save the file as UTF-8", line=line)
+
+
+def _lines_before(text: str) -> int:
+    return text.count("\n") + text.count("\r") - text.count("\r\n")
 
 
 def _mostly_utf8(content: bytes) -> bool:

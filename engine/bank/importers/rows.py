@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from engine.bank.importers.base import ColumnMapping, SourceFile
 from engine.bank.importers.clauses import Mapped, clause_of_harm
+from engine.bank.importers.conversation import LeftOut
 from engine.bank.importers.gathering import Details
 from engine.bank.importers.reading import refuse
 from engine.bank.problems import one_of
@@ -109,6 +110,8 @@ def details_of(values: Mapping[str, Any], *, only: Iterable[str] = DETAILS) -> D
         NotOurs: a value is not one of those we know.
     """
     given = {name: values[name] for name in only if name in values}
+    if isinstance(expectation := values.get("expectation"), dict):
+        given = {name: expectation[name] for name in ("must", "must_not") if name in expectation} | given
     texts = {name: _text(name, value) for name, value in given.items() if name != "tags"}
     return Details(
         mode=_word(Mode, "mode", texts, {"refusal": Mode.RF, "over_caution": Mode.OC}),
@@ -139,13 +142,15 @@ def labels_of(metadata: Mapping[str, Any]) -> list[str]:
     return []
 
 
-def clause_in(metadata: Mapping[str, Any]) -> tuple[Mapped | None, str]:
-    """The clause that a sample's metadata names, or why there is none."""
+def clause_in(metadata: Mapping[str, Any]) -> Mapped:
+    """The clause that a sample's metadata names. Raises LeftOut when it names none."""
     labels = labels_of(metadata)
     if not labels:
-        return None, "names no clause and no category of harm in its metadata"
+        raise LeftOut("names no clause and no category of harm in its metadata")
     mapped = clause_of_harm(labels)
-    return mapped, "" if mapped else "the label means no clause that we know of; add metadata.clause"
+    if mapped is None:
+        raise LeftOut("the label means no clause that we know of; add metadata.clause")
+    return mapped
 
 
 _Word = TypeVar("_Word", bound=StrEnum)
@@ -161,7 +166,7 @@ def _word(
     if word in aliases:
         return aliases[word]
     if word not in list(kind):
-        raise NotOurs(name, f"{written!r} is not a known value; {one_of(kind, instead_of=word)}")
+        raise NotOurs(name, f"{written!r} is not a known value; {one_of([one.value for one in kind], instead_of=word)}")
     return kind(word)
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from typing import Any
 
 import openpyxl
-from openpyxl.utils.exceptions import InvalidFileException
 from pydantic import ValidationError
 
 from engine.bank import checking, problems
 from engine.bank.importers import rows
 from engine.bank.importers.base import ColumnMapping, Imported, SourceFile
 from engine.bank.importers.clauses import clause_named
+from engine.bank.importers.conversation import LeftOut
 from engine.bank.importers.gathering import Gathering, Origin, Place, id_from, id_of_text
 from engine.bank.importers.reading import (
     MAX_ROWS,
@@ -22,7 +23,6 @@ from engine.bank.importers.reading import (
     Row,
     Table,
     check_size,
-    check_text,
     headings_of,
     jsonl_of,
     refuse,
@@ -30,6 +30,7 @@ from engine.bank.importers.reading import (
 )
 from engine.bank.loading import expand
 from engine.domain.cases import Case, Instance
+from engine.errors import BankError
 
 MAX_UNPACKED = 128 * 1024 * 1024
 """Of a workbook, in bytes."""
@@ -127,16 +128,19 @@ def _add_row(gathering: Gathering, place: Place, cells: dict[str, Any], named: r
         gathering.leave(place, label, "names none of the 31 clauses, nor a group that has a catch-all clause")
         return
     original = values.get("case_id")
-    gathering.add(
-        place,
-        turns,
-        mapped,
-        origin=Origin(set=file.stem),
-        case_id=id_from(original) if original else id_of_text("q", *turns),
-        details=details,
-        original_id=original,
-        original_label=label,
-    )
+    try:
+        gathering.add(
+            place,
+            turns,
+            mapped,
+            origin=Origin(set=file.stem),
+            case_id=id_from(original) if original else id_of_text("q", *turns),
+            details=details,
+            original_id=original,
+            original_label=label,
+        )
+    except LeftOut as left:
+        gathering.leave(place, label, str(left))
 
 
 def _keep_case(gathering: Gathering, place: Place, entry: Entry) -> None:
@@ -196,40 +200,38 @@ def _cells_of(file: SourceFile) -> Iterator[tuple[int, list[str]]]:
     """Rows with content of the first sheet, each with its number, cells as text."""
     _check_archive(file)
     try:
-        book = openpyxl.load_workbook(io.BytesIO(file.content), read_only=True, data_only=True, keep_links=False)
-    except (InvalidFileException, KeyError, ValueError, OSError, zipfile.BadZipFile, SyntaxError) as error:
+        with closing(openpyxl.load_workbook(io.BytesIO(file.content), read_only=True, data_only=True)) as book:
+            if not book.worksheets:
+                refuse(file, "the workbook has no sheet of cells; choose another")
+            sheet = book.worksheets[0]
+            sheet.reset_dimensions()  # some writers state an area smaller than the one they fill
+            filled = 0
+            for number, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
+                texts = [_cell_text(cell) for cell in cells]
+                if any(text.strip() for text in texts):
+                    filled += 1
+                    if filled > MAX_ROWS + 1:
+                        refuse(file, f"has more than {MAX_ROWS:,} rows; split it")
+                    yield number, texts
+    except BankError:
+        raise
+    except Exception as error:  # noqa: BLE001  # a damaged workbook makes openpyxl fail in any way its code happens to
         refuse(file, f"not readable as a workbook ({type(error).__name__}); save it again as .xlsx")
-    try:
-        if not book.worksheets:
-            refuse(file, "the workbook has no sheet; choose another")
-        sheet = book.worksheets[0]
-        sheet.reset_dimensions()  # some writers state an area smaller than the one they fill
-        filled = 0
-        for number, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
-            texts = [_cell_text(file, cell, number, column) for column, cell in enumerate(cells, start=1)]
-            if any(text.strip() for text in texts):
-                filled += 1
-                if filled > MAX_ROWS + 1:
-                    refuse(file, f"has more than {MAX_ROWS:,} rows; split it")
-                yield number, texts
-    finally:
-        book.close()
 
 
-def _cell_text(file: SourceFile, value: object, line: int, column: int) -> str:
+def _cell_text(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # a sheet knows no whole numbers
-    text = str(value).replace("\r\n", "\n").replace("\r", "\n")
-    check_text(file, text, line=line, column=column)
-    return text
+    return str(value).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _check_archive(file: SourceFile) -> None:
     """Raises BankError for what is no archive, or unpacks to more than we read."""
     try:
         with zipfile.ZipFile(io.BytesIO(file.content)) as archive:
+            # A part never unpacks to more than it declares: zipfile stops there.
             # A part never unpacks to more than it declares: zipfile stops there.
             unpacked = sum(part.file_size for part in archive.infolist())
             if unpacked > MAX_UNPACKED:
@@ -239,5 +241,5 @@ def _check_archive(file: SourceFile) -> None:
                 with archive.open(part) as content:
                     if b"<!DOCTYPE" in content.read(_PROLOGUE):
                         refuse(file, "declares a document type, as no workbook does; save it again as .xlsx")
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, RuntimeError, ValueError, EOFError) as error:
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError) as error:
         refuse(file, f"not a workbook ({type(error).__name__}); save it as .xlsx")
