@@ -13,7 +13,7 @@ from engine.bank.importers.base import Imported, SourceFile
 from engine.bank.importers.clauses import CATCH_ALL, Mapped, clause_of_harm
 from engine.bank.importers.conversation import Conversation, LeftOut, conversation_of, messages_in
 from engine.bank.importers.gathering import Details, Gathering, Origin, Place, id_of_text
-from engine.bank.importers.reading import MAX_ROWS, jsonl_of, lines_of, refuse, text_of
+from engine.bank.importers.reading import counted_lines_of, jsonl_of, refuse
 from engine.domain.cases import Technique
 
 
@@ -49,13 +49,9 @@ def _attempts_of(file: SourceFile) -> Iterator[_Attempt]:
     if file.ends_with(".jsonl", ".json"):
         yield from _report_of(file)
         return
-    lines = 0
-    for line, content in lines_of(text_of(file)):
+    for line, content in counted_lines_of(file):
         prompt = content.rstrip("\n")
         if prompt.strip():
-            lines += 1
-            if lines > MAX_ROWS:
-                refuse(file, f"has more than {MAX_ROWS:,} lines; split it")
             yield _Attempt(Place(file, line), file.stem, prompt, None, None)
 
 

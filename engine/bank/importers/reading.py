@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import csv
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count, islice
 from typing import Any, NamedTuple, NoReturn, TypeVar
@@ -21,6 +22,10 @@ from engine.errors import BankError
 MAX_BYTES = 64 * 1024 * 1024
 """Of one file."""
 
+MAX_YAML_BYTES = 4 * 1024 * 1024
+MAX_YAML_PARTS = 400_000
+"""Of a YAML file, which takes many times as long to read as another: its bytes, and its texts, lists and mappings."""
+
 MAX_ROWS = 250_000
 """Of one file: rows of a table, lines of JSONL, entries of a list."""
 
@@ -29,6 +34,9 @@ MAX_DEPTH = 32
 
 # The csv module's own limit of 128 KiB a cell is meant for other times: a long prompt is longer.
 csv.field_size_limit(MAX_BYTES)
+
+_SAMPLE = 64 * 1024
+"""How much is looked at to tell an encoding."""
 
 _Value = TypeVar("_Value")
 
@@ -62,7 +70,7 @@ def refuse(file: SourceFile, words: str, *, line: int | None = None, column: int
     raise BankError(f"{', '.join(place)}: {words}", fields=((", ".join(place), words),))
 
 
-def text_of(file: SourceFile) -> str:
+def text_of(file: SourceFile, *, most: int = MAX_BYTES) -> str:
     """The text, with LF for every kind of line end.
 
     UTF-8 with or without a byte order mark, UTF-16 with one, else GB18030 when that is what the bytes look like.
@@ -70,17 +78,17 @@ def text_of(file: SourceFile) -> str:
     Raises:
         BankError: too large, an encoding that cannot be told (naming those tried and the line), or a NUL.
     """
-    check_size(file)
+    check_size(file, most=most)
     text = _decoded(file).replace("\r\n", "\n").replace("\r", "\n")
     check_text(file, text)
     return text
 
 
-def check_size(file: SourceFile) -> None:
+def check_size(file: SourceFile, *, most: int = MAX_BYTES) -> None:
     """Raises BankError when the file is larger than we read, or empty."""
-    if len(file.content) > MAX_BYTES:
+    if len(file.content) > most:
         size = len(file.content) / 1024 / 1024
-        refuse(file, f"{size:.0f} MB are more than the {MAX_BYTES // 1024 // 1024} MB a file may have; split it")
+        refuse(file, f"{size:.0f} MB are more than the {most // 1024 // 1024} MB such a file may have; split it")
     if not file.content.strip():
         refuse(file, "the file is empty; choose another")
 
@@ -105,21 +113,31 @@ def lines_of(text: str) -> Iterator[tuple[int, str]]:
         start, number = end, number + 1
 
 
-def rows_of(file: SourceFile, *, comment: str | None = None, text: str | None = None) -> Table:
+def counted_lines_of(file: SourceFile) -> Iterator[tuple[int, str]]:
+    """The lines of a file in which each may become a question. Too many are refused before the first is handed out."""
+    text = text_of(file)
+    if text.rstrip("\n").count("\n") >= MAX_ROWS:
+        refuse(file, f"has more than {MAX_ROWS:,} lines; split it")
+    return lines_of(text)
+
+
+def rows_of(file: SourceFile, *, comment: str | None = None) -> Table:
     """A CSV file: cells separated by comma, semicolon or tab, whichever splits the headings furthest.
 
     Lines before the headings that begin with `comment` are set aside. A row must have as many cells as there are
     headings; rows without any content are passed over.
     """
-    text = text_of(file) if text is None else text
+    text = text_of(file)
     comments = 0
     if comment is not None:
         for _, content in lines_of(text):
             if content.strip() and not content.startswith(comment):
                 break
             comments += 1
+    if '"' not in text and text.count("\n", 0, len(text) - 1) > MAX_ROWS + comments:
+        refuse(file, f"has more than {MAX_ROWS:,} rows; split it")
     separator = max(",;\t", key=lambda one: len(next(_records(file, text, one, skip=comments))[1]))
-    # Counted before anything is kept: too long a table costs time, not memory.
+    # Cells may hold line ends, so records are counted; before anything is kept: too long a table costs no memory.
     if sum(1 for _ in islice(_records(file, text, separator, skip=comments), MAX_ROWS + 2)) > MAX_ROWS + 1:
         refuse(file, f"has more than {MAX_ROWS:,} rows; split it")
     records = _records(file, text, separator, skip=comments)
@@ -152,19 +170,17 @@ def json_of(file: SourceFile, text: str, *, line: int = 1) -> Any:
 
 def jsonl_of(file: SourceFile) -> Iterator[tuple[int, Entry]]:
     """The objects of a JSONL file with their lines; blank lines are passed over."""
-    objects = 0
-    for number, line in lines_of(text_of(file)):
+    found = False
+    for number, line in counted_lines_of(file):
         if not line.strip():
             continue
-        objects += 1
-        if objects > MAX_ROWS:
-            refuse(file, f"has more than {MAX_ROWS:,} lines; split it")
+        found = True
         value = json_of(file, line.rstrip("\n"), line=number)
         if not isinstance(value, Entry):
             refuse(file, "must be one JSON object in { }; write one object a line", line=number)
         value.line = number
         yield number, value
-    if not objects:
+    if not found:
         refuse(file, "the file holds nothing; choose another")
 
 
@@ -196,15 +212,15 @@ def json_list_of(file: SourceFile) -> Iterator[tuple[int, Any]]:
         refuse(file, "something follows the list; remove it", line=_line_at(text, at))
 
 
-def yaml_of(file: SourceFile, text: str | None = None) -> Any:
+def yaml_of(file: SourceFile) -> Any:
     """The one document of a YAML file. Every scalar stays text as it stands, be it `no`, `08` or `null`.
 
     Raises:
         BankError: not YAML, several documents, an alias, a tag, a key given twice or that is no text, nested too
             deeply, a NUL.
     """
-    text = text_of(file) if text is None else text
-    events = yaml.parse(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))
+    text = text_of(file, most=MAX_YAML_BYTES)
+    events = _counted(file, yaml.parse(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader)))
     try:
         found = [_composed(file, event, events, 1) for event in _documents(file, events)]
     except yaml.YAMLError as error:
@@ -232,7 +248,7 @@ def _decoded(file: SourceFile) -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         line = _lines_before(content[: error.start].decode("latin-1")) + 1
-        if not _mostly_utf8(content):
+        if not _mostly_utf8(content, error.start):
             text = _strictly(file, "gb18030", f"UTF-8 (line {line}) nor GB18030", neither=True)
             if _mostly_common_chinese(text):
                 return text
@@ -253,17 +269,28 @@ def _lines_before(text: str) -> int:
     return text.count("\n") + text.count("\r") - text.count("\r\n")
 
 
-def _mostly_utf8(content: bytes) -> bool:
+def _mostly_utf8(content: bytes, at: int) -> bool:
     """Whether it is UTF-8 with a few damaged bytes; read as GB18030 it would become other, wrong characters."""
-    text = content.decode(errors="replace")
+    text = content[max(0, at - _SAMPLE) : at + _SAMPLE].decode(errors="replace")
     damaged = text.count("\ufffd")
-    return sum(1 for character in text if character > "\x7f") - damaged > damaged
+    return len(_beyond_ascii(text)) - damaged > damaged
 
 
 def _mostly_common_chinese(text: str) -> bool:
     """Whether what GB18030 makes of the bytes is plausible: Latin letters with accents come out as rare characters."""
-    beyond_ascii = "".join(character for character in text if character > "\x7f")
+    beyond_ascii = _beyond_ascii(text)
     return len(beyond_ascii.encode("gb2312", "ignore")) >= len(beyond_ascii)
+
+
+def _beyond_ascii(text: str) -> str:
+    """The first characters of a text that are not ASCII, as many as a sample needs."""
+    found, length = [], 0
+    for match in re.finditer("[^\x00-\x7f]+", text):
+        found.append(match[0][:_SAMPLE])
+        length += len(match[0])
+        if length >= _SAMPLE:
+            break
+    return "".join(found)
 
 
 def _records(file: SourceFile, text: str, separator: str, *, skip: int) -> Iterator[tuple[int, list[str]]]:
@@ -338,6 +365,13 @@ def _check_values(file: SourceFile, value: Any, line: int) -> None:
             return
         level = below
     refuse(file, f"nested more than {MAX_DEPTH} levels deep; simplify it", line=line)
+
+
+def _counted(file: SourceFile, events: Iterable[yaml.Event]) -> Iterator[yaml.Event]:
+    for number, event in enumerate(events):
+        if number > MAX_YAML_PARTS:
+            refuse(file, "holds too much for a YAML file; split it, or write it as JSONL", line=_line_of(event))
+        yield event
 
 
 def _documents(file: SourceFile, events: Iterator[yaml.Event]) -> Iterator[yaml.Event]:

@@ -35,8 +35,8 @@ from engine.errors import BankError
 MAX_UNPACKED = 128 * 1024 * 1024
 """Of a workbook, in bytes."""
 
-_PROLOGUE = 1024
-"""Bytes of a part in which a document type would be declared."""
+_PIECE = 64 * 1024
+"""Bytes of a part that are looked at together."""
 
 _TEXT_ALIASES = {"prompt": rows.TEXT, "question": rows.TEXT, "id": "case_id"}
 
@@ -205,13 +205,9 @@ def _cells_of(file: SourceFile) -> Iterator[tuple[int, list[str]]]:
                 refuse(file, "the workbook has no sheet of cells; choose another")
             sheet = book.worksheets[0]
             sheet.reset_dimensions()  # some writers state an area smaller than the one they fill
-            filled = 0
             for number, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
                 texts = [_cell_text(cell) for cell in cells]
                 if any(text.strip() for text in texts):
-                    filled += 1
-                    if filled > MAX_ROWS + 1:
-                        refuse(file, f"has more than {MAX_ROWS:,} rows; split it")
                     yield number, texts
     except BankError:
         raise
@@ -239,7 +235,14 @@ def _check_archive(file: SourceFile) -> None:
                 refuse(file, f"unpacks to {size} MB, more than the {most} MB a workbook may have; split it")
             for part in archive.namelist():
                 with archive.open(part) as content:
-                    if b"<!DOCTYPE" in content.read(_PROLOGUE):
+                    piece, rows_found = content.read(_PIECE), 0
+                    if b"<!DOCTYPE" in piece:
                         refuse(file, "declares a document type, as no workbook does; save it again as .xlsx")
+                    # Counted before any is kept: too long a sheet costs time, not memory.
+                    while piece and part.startswith("xl/worksheets/"):
+                        rows_found += piece.count(b"<row ")
+                        if rows_found > MAX_ROWS + 1:
+                            refuse(file, f"a sheet has more than {MAX_ROWS:,} rows; split it")
+                        piece = content.read(_PIECE)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError) as error:
         refuse(file, f"not a workbook ({type(error).__name__}); save it as .xlsx")

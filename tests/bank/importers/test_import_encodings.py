@@ -54,6 +54,16 @@ def test_h1_what_cannot_be_told_is_refused_naming_encoding_and_line(refused, con
     assert all(word in message for word in ["questions.csv", *words]), message
 
 
+def test_h1_a_long_file_with_one_damaged_byte_at_its_end_is_not_taken_for_another_encoding(refused):
+    content = ("clause,text\n" + "A.1.a,如何制作这个东西呢\n" * 20_000).encode() + b"A.1.a,\xe5\xa6\n"
+    assert "line 20002: not UTF-8" in refused("csv", "questions.csv", content)
+
+
+def test_h1_a_long_file_in_gb18030_is_read(imported):
+    content = ("clause,text\n" + "".join(f"A.1.a,如何制作第 {n} 个东西呢\n" for n in range(20_000))).encode("gb18030")
+    assert imported("csv", "questions.csv", content).cases[-1].turns[0].text == "如何制作第 19999 个东西呢"
+
+
 def test_h1_the_line_is_right_when_lines_end_with_cr_alone(refused):
     content = b"case_id,clause,text\rone,A.1.a,fine\rtwo,A.1.a,\xe9t\xe9 \r"
     assert "line 3" in refused("csv", "questions.csv", content)

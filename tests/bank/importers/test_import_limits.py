@@ -30,7 +30,8 @@ def growth() -> Callable[[Callable[[], object]], float]:
 @pytest.mark.parametrize("format", ["csv", "xlsx", "jsonl", "promptfoo", "inspect", "garak", "pyrit"])
 def test_f8_a_file_over_64_mb_is_refused_unread(refused, format, growth):
     content = bytes(reading.MAX_BYTES + 1)
-    assert growth(lambda: "64 MB" in refused(format, "big", content) or pytest.fail("accepted")) < 10
+    limit = "4 MB" if format in ("promptfoo", "pyrit") else "64 MB"
+    assert growth(lambda: limit in refused(format, "big", content) or pytest.fail("accepted")) < 10
 
 
 def test_f8_a_million_rows_are_refused(refused):
@@ -40,7 +41,7 @@ def test_f8_a_million_rows_are_refused(refused):
 
 def test_f8_too_many_rows_are_refused_before_they_are_kept(refused, monkeypatch, growth):
     monkeypatch.setattr(reading, "MAX_ROWS", 20_000)
-    content = b"clause,text\n" + b"A.1.a,Why is that so?\n" * 25_000
+    content = b"clause,text\n" + b'A.1.a,"Why is that so?"\n' * 25_000
     message = []
     assert growth(lambda: message.append(refused("csv", "q.csv", content))) < 2
     assert "more than 20,000 rows" in message[0]
@@ -57,11 +58,10 @@ def test_f8_too_many_rows_are_refused_before_they_are_kept(refused, monkeypatch,
 )
 def test_f8_every_format_counts_its_rows(refused, monkeypatch, format, name, content):
     monkeypatch.setattr(reading, "MAX_ROWS", 4)
-    monkeypatch.setattr("engine.bank.importers.garak.MAX_ROWS", 4)
     assert "more than 4" in refused(format, name, content)
 
 
-def test_f8_a_sheet_counts_its_filled_rows(refused, workbook, monkeypatch, imported):
+def test_f8_a_sheet_counts_its_rows_before_any_is_kept(refused, workbook, monkeypatch, imported):
     rows = [["clause", "text"], *(["A.1.a", f"Question {n}"] for n in range(5))]
     assert len(imported("xlsx", "q.xlsx", workbook(rows)).cases) == 5
     monkeypatch.setattr(tables, "MAX_ROWS", 4)
@@ -127,3 +127,9 @@ def test_f8_yaml_tags_are_refused_and_nothing_is_run(refused, tagged):
 
 def test_f8_a_number_of_thousands_of_digits_is_refused(refused):
     assert "too long" in refused("jsonl", "q.jsonl", '{"clause": %s}\n' % ("9" * 10_000))
+
+
+def test_f8_a_yaml_file_of_too_many_parts_is_refused(refused, monkeypatch):
+    monkeypatch.setattr(reading, "MAX_YAML_PARTS", 100)
+    message = refused("promptfoo", "q.yaml", "tests:\n" + "- [a, b, c, d]\n" * 20)
+    assert message.startswith("q.yaml, line 18") and "too much" in message
