@@ -177,6 +177,10 @@ def progress_by_clause(rows: pd.DataFrame, *, dark: bool) -> alt.Chart:
     )
 
 
+LINE = 13
+"""Height of a line of a heading in lines, in pixels."""
+
+
 def coverage(rows: pd.DataFrame, *, dark: bool) -> alt.LayerChart:
     """Clause by mode: how many instances each cell holds, the short ones in the fail colour with what they need.
 
@@ -197,8 +201,8 @@ def coverage(rows: pd.DataFrame, *, dark: bool) -> alt.LayerChart:
             labelOverlap=False,
             labelExpr="split(datum.label, '\\n')",
             labelFontSize=11.5,
-            labelLineHeight=13,
-            labelPadding=6,
+            labelLineHeight=LINE,
+            labelPadding=6 + LINE * int(rows["heading"].str.count("\n").max()),  # lines grow down from the first
             ticks=False,
             domain=False,
             labelColor=ink.muted,

@@ -138,8 +138,8 @@ def draw_bank(names: Sequence[str]) -> str:
 
 
 def version_name(info: BankInfo) -> str:
-    """As it stands in a select box: version, first digits of its SHA-256, and when it came."""
-    return f"{untrusted.cell(info.version, limit=40)} · {info.sha256[:SHORT]} · {words.moment(info.created_at)}"
+    """As it stands in a select box: version and first digits of its SHA-256."""
+    return f"{untrusted.cell(info.version, limit=40)} · {info.sha256[:SHORT]}"
 
 
 def draw_version(versions: Sequence[BankInfo], current: BankInfo) -> BankInfo:

@@ -82,7 +82,7 @@ def draw_one(name: str, found: Sequence[str], columns: dict[str, str], defaults:
         options, word = ELSE[name]
         with right:
             instead = st.selectbox(
-                _("else"),
+                _("where blank"),
                 options,
                 index=None,
                 format_func=word,

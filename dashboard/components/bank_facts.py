@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from dashboard import session, words
 from dashboard.components import bank_words, untrusted
 from dashboard.i18n import _, ngettext
+from engine.domain.accounts import User
 from engine.domain.banks import BankInfo
 from engine.services import banks
 
@@ -29,20 +32,21 @@ def draw(info: BankInfo) -> None:
     st.caption(" · ".join(parts), help=untrusted.label(f"SHA-256 {info.sha256}") + "  \n" + words.utc(info.created_at))
 
 
+def written(info: BankInfo, form: str, *, actor: User) -> bytes:
+    """A version of a bank as a file of this form."""
+    return b"".join(banks.export(session.engine(), info.name, form, actor=actor, version=info.sha256).chunks)
+
+
 def draw_export(info: BankInfo) -> None:
     """A button for each format; a file is written when it is asked for, because a large bank takes a while."""
-    engine, user = session.engine(), session.user()
-
-    def written(form: str) -> bytes:
-        made = banks.export(engine, info.name, form, actor=user, version=info.sha256)
-        return b"".join(made.chunks)
-
+    user = session.user()  # asked for now: the file is written outside of any page run
     with st.popover(_("Export"), icon=":material/download:", width="stretch"):
         for form, label in FORMATS.items():
+            ending = "jsonl" if form == "jsonl" else f"{form}.jsonl"
             st.download_button(
                 label,
-                lambda form=form: written(form),
-                file_name=f"{info.name}-{info.sha256[:12]}.{form}.jsonl".replace(".jsonl.jsonl", ".jsonl"),
+                partial(written, info, form, actor=user),
+                file_name=f"{info.name}-{info.sha256[:12]}.{ending}",
                 mime="application/x-ndjson",
                 key=f"bank.export.{form}",
                 icon=":material/description:",

@@ -22,7 +22,7 @@ KEY = "bank.import.{}".format
 PREVIEW = KEY("preview")
 """The last preview, and what it was made of."""
 DONE = KEY("done")
-"""What the last import stored."""
+"""What the last import stored, and what it was made of."""
 
 SHOWN = 500
 """Rows without a mapping that are listed."""
@@ -50,11 +50,11 @@ def draw() -> None:
             _("Format"), list(bank_words.FORMATS), format_func=bank_words.FORMATS.__getitem__, key=KEY("format")
         )
         files = take_files(chosen)
+        name, version = draw_name(files)
         mapping = None
         if chosen in bank_words.TABLES and files:
             with refusals():
                 mapping = bank_columns.draw(chosen, files[0])
-        name, version = draw_name(files)
     made_of = fingerprint(chosen, files, mapping)
     with outcome:
         draw_outcome(chosen, files, mapping, name=name, version=version, made_of=made_of)
@@ -145,11 +145,12 @@ def draw_outcome(
                     mapping=mapping,
                     actor=session.user(),
                 )
-            st.session_state[DONE] = done
+            st.session_state[DONE] = (made_of, done)
             st.session_state.pop(PREVIEW, None)
             st.rerun()
-    if st.session_state.get(DONE) is not None:
-        draw_done(st.session_state[DONE])
+    stored_of, done = st.session_state.get(DONE, (None, None))
+    if done is not None and stored_of == made_of:
+        draw_done(done)
     elif fresh and report is not None:
         draw_report(report)
     elif files:
@@ -192,7 +193,7 @@ def draw_report(report: ImportReport) -> None:
             color="blue",
         )
         st.badge(
-            ngettext("{n} has no clause", "{n} have no clause", lost).format(n=words.count(lost)),
+            _("{n} not taken").format(n=words.count(lost)),
             icon=":material/block:",
             color="orange" if lost else "gray",
         )

@@ -107,7 +107,8 @@ def draw_changes(changes: Sequence[CaseChange]) -> None:
     tally = Counter(each.change for each in changes)
     with st.container(horizontal=True, gap="small"):
         for change, (colour, icon) in LOOKS.items():
-            st.badge(f"{word(change)} {words.count(tally[change])}", icon=f":material/{icon}:", color=colour)
+            n = tally[change]
+            st.badge(f"{word(change)} {words.count(n)}", icon=f":material/{icon}:", color=colour if n else "gray")
     if not changes:
         st.caption(_("No case differs."))
         return
