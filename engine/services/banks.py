@@ -9,7 +9,7 @@ from pathlib import Path
 import structlog
 
 from engine.assembly import BUNDLED_BANK, BUNDLED_SOURCE, Engine
-from engine.bank import assembling, exporting, importers, loading, validation
+from engine.bank import Bank, assembling, exporting, importers, loading, validation
 from engine.bank.fixtures import read_one
 from engine.bank.importers import ColumnMapping, Imported, SourceFile
 from engine.bank.problems import error_for
@@ -151,7 +151,7 @@ def coverage(
     """
     info = get(engine, name, actor=actor, version=version)
     minima = Minima() if profile is None else _minima(engine, profile)
-    promises = engine.bank() if info.source == BUNDLED_SOURCE else None
+    promises = _installed(engine) if info.source == BUNDLED_SOURCE else None
     counts = engine.stores.banks.coverage(info.id)
 
     def cell(clause: str, mode: Mode) -> CoverageCell:
@@ -321,12 +321,17 @@ def _validation(counts: validation.Counts, findings: list[Finding]) -> Validatio
 
 def _bundled(engine: Engine) -> BankInfo | None:
     """The bundled bank as it is stored; stored anew when its files changed. None while they cannot be read."""
+    bank = _installed(engine)
+    return engine.store_bundled(bank) if bank is not None else None
+
+
+def _installed(engine: Engine) -> Bank | None:
+    """The bundled bank as its files say. None while they cannot be read: looking at what is stored needs them not."""
     try:
-        bank = engine.bank()
+        return engine.bank()
     except BankError as error:
         log.warning("bundled_bank_unreadable", problem=error.message)
         return None
-    return engine.store_bundled(bank)
 
 
 def _bytes(engine: Engine, pinned: Fixture) -> bytes:
@@ -361,7 +366,9 @@ def _checked(engine: Engine, imported: Imported, files: Sequence[SourceFile]) ->
     if not imported.cases:
         reasons = "; ".join(f"{each.file}, line {each.line}: {each.reason}" for each in imported.unmapped[:3])
         raise InputError(f"no case could be made of {_names(files)}. {reasons}".strip(), code="nothing_to_import")
-    return assembling.require_executable(imported.cases, engine.bank().fixtures, file=_names(files))
+    installed = _installed(engine)
+    fixtures = installed.fixtures if installed is not None else {}
+    return assembling.require_executable(imported.cases, fixtures, file=_names(files))
 
 
 def _names(files: Sequence[SourceFile]) -> str:

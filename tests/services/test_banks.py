@@ -194,6 +194,38 @@ class TestLooking:
         assert unknown.value.code == "unknown_bank"
 
 
+class TestValidating:
+    def test_a_stored_bank_is_checked_as_a_file_is(self, engine):
+        bring(engine, question(1), question(2, turns=engines.case(1)["turns"], title="Question 1"))
+        told = banks.validate(engine, "mine", actor=ADMIN)
+        assert (told.instances, told.cases, told.clauses, told.modes) == (2, 2, 1, 1)
+        assert {finding.case for finding in told.findings} >= {"case-00002"}, "the same prompt twice"
+
+    def test_the_installed_files_are_checked_even_when_they_cannot_be_loaded(self, engine, tmp_path):
+        banks.page(engine, actor=ADMIN)
+        engines.write_bank(tmp_path / "bank", [question(1, clause="A.9.z")])
+        told = banks.validate(engine, "regression", actor=ADMIN)
+        assert next(finding.key for finding in told.findings if finding.file == "dataset.json") == "clause"
+        assert len(banks.coverage(engine, "regression", actor=ADMIN)) == 186, "what was stored can be looked at"
+        assert bring(engine, question(1)).imported == 1, "and imports go on"
+
+    def test_the_columns_of_a_table_are_told_for_a_mapping(self, engine):
+        sheet = SourceFile("sheet.csv", b"frage,thema\nWas?,A.5.b\n")
+        assert banks.columns(engine, "csv", sheet, actor=ADMIN) == ["frage", "thema"]
+        with pytest.raises(InputError, match="no column"):
+            banks.columns(engine, "xstest", sheet, actor=ADMIN)
+
+    def test_files_without_a_usable_question_make_no_bank(self, engine):
+        sheet = SourceFile("sheet.csv", b"text,clause,language\nWhat?,elsewhere,en\n")
+        with pytest.raises(InputError, match=r"sheet\.csv, line 2") as refused:
+            banks.import_files(engine, "csv", [sheet], name="mine", actor=ADMIN)
+        assert refused.value.code == "nothing_to_import"
+
+    def test_names_of_banks_are_listed_with_the_installed_one_first(self, engine):
+        bring(engine, question(1), name="a-bank")
+        assert banks.names(engine, actor=ADMIN) == ["regression", "a-bank"]
+
+
 class TestWhoMay:
     def test_looking_is_for_all_and_bringing_in_for_leads_and_administrators(self, engine):
         assert {role for role in Role if engines.user(role).may(Permission.MANAGE_BANKS)} == {Role.LEAD, Role.ADMIN}
