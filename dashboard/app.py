@@ -77,6 +77,7 @@ pages = {
         page("runs", _("Runs"), "play_circle"),
         page("results", _("Results"), "fact_check"),
         page("review", _("Review"), "balance"),
+        page("bank", _("Bank"), "library_books"),
     ],
     _("Set up"): [page("providers", _("Providers"), "dns"), account, page("guide", _("Guide"), "menu_book")],
     " ": [page("sign_in", _("Sign in"), "login", hidden=True)],

@@ -175,3 +175,76 @@ def progress_by_clause(rows: pd.DataFrame, *, dark: bool) -> alt.Chart:
         .properties(height=THIN_ROW * rows["label"].nunique())
         .configure_view(strokeWidth=0)
     )
+
+
+LINE = 13
+"""Height of a line of a heading in lines, in pixels."""
+
+
+def coverage(rows: pd.DataFrame, *, dark: bool) -> alt.LayerChart:
+    """Clause by mode: how many instances each cell holds, the short ones in the fail colour with what they need.
+
+    `rows` has one row a cell and a sum for each clause and mode: label, title, clause, mode, mode_name, note (str),
+    heading (str: the mode's name in lines), n, need (int), figure (str: what stands in the cell), kind (enough, short,
+    empty or sum). A click selects the clause and mode of a cell under the name `cell`.
+    """
+    ink = palette.ink(dark=dark)
+    look = palette.PASS
+    full = look.blend(0.62 if dark else 0.5, dark=dark)
+    x = alt.X(
+        "heading:N",
+        sort=list(dict.fromkeys(rows["heading"])),
+        title=None,
+        axis=alt.Axis(
+            orient="top",
+            labelAngle=0,
+            labelOverlap=False,
+            labelExpr="split(datum.label, '\\n')",
+            labelFontSize=11.5,
+            labelLineHeight=LINE,
+            labelPadding=6 + LINE * int(rows["heading"].str.count("\n").max()),  # lines grow down from the first
+            ticks=False,
+            domain=False,
+            labelColor=ink.muted,
+        ),
+        scale=alt.Scale(paddingInner=0.03, paddingOuter=0),
+    )
+    y = alt.Y(
+        "label:N",
+        sort=list(dict.fromkeys(rows["label"])),
+        title=None,
+        axis=_clauses(ink),
+        scale=alt.Scale(paddingInner=0.08, paddingOuter=0),
+    )
+    tooltip = [
+        alt.Tooltip("title:N", title=_("clause")),
+        alt.Tooltip("mode_name:N", title=_("mode")),
+        alt.Tooltip("n:Q", title=_("have"), format=","),
+        alt.Tooltip("need:Q", title=_("need"), format=","),
+        alt.Tooltip("note:N", title=_("note")),
+    ]
+    base = alt.Chart(rows).encode(x=x, y=y, tooltip=tooltip)
+    most = max(int(rows.loc[rows["kind"] != "sum", "n"].max()), 1)
+    shades = alt.Color(
+        "n:Q",
+        legend=None,
+        scale=alt.Scale(type="sqrt", domain=[0, most], range=[look.blend(0.08, dark=dark), full]),
+    )
+    tile = (
+        base.transform_filter((alt.datum.kind == "enough") | (alt.datum.kind == "short"))
+        .mark_rect(cornerRadius=2, cursor="pointer")
+        .encode(
+            color=alt.condition(alt.datum.kind == "short", alt.value(palette.FAIL.tint(dark=dark)), shades),
+        )
+        .add_params(alt.selection_point(name="cell", fields=["clause", "mode"], toggle=False, empty=False))
+    )
+    hollow = base.transform_filter(alt.datum.kind == "empty").mark_rect(
+        cornerRadius=2, fillOpacity=0, stroke=ink.muted, strokeDash=[2, 3], strokeOpacity=0.5
+    )
+    text = base.mark_text(fontSize=11.5, baseline="middle").encode(
+        text="figure:N",
+        color=alt.condition(
+            (alt.datum.kind == "sum") | (alt.datum.kind == "empty"), alt.value(ink.muted), alt.value(ink.text)
+        ),
+    )
+    return alt.layer(tile, hollow, text).properties(height=ROW * rows["label"].nunique()).configure_view(strokeWidth=0)

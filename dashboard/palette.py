@@ -24,8 +24,11 @@ class Look(NamedTuple):
 
     def tint(self, *, dark: bool) -> str:
         """The ground of a pill in a table: mixed with the page's, or the word on it would be too pale to read."""
-        ground, share = (DARK_GROUND, 0.5) if dark else (LIGHT_GROUND, 0.4)
-        pairs = zip(_channels(self.shade(dark=dark)), _channels(ground), strict=True)
+        return self.blend(0.5 if dark else 0.4, dark=dark)
+
+    def blend(self, share: float, *, dark: bool) -> str:
+        """So much of the colour (0 to 1) over the page's ground."""
+        pairs = zip(_channels(self.shade(dark=dark)), _channels(DARK_GROUND if dark else LIGHT_GROUND), strict=True)
         return "#" + "".join(f"{round(share * mine + (1 - share) * its):02X}" for mine, its in pairs)
 
 

@@ -26,7 +26,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dashboard import session
+from dashboard import session, uploads
 from dashboard.components import errors
 from engine import assembly
 from engine import settings as settings_module
@@ -34,7 +34,7 @@ from engine.api import create_api
 
 INDEX = Path(st.__file__).parent / "static" / "index.html"
 
-CLOSED = ("/_stcore/metrics", "/_stcore/agent", "/_stcore/upload_file")
+CLOSED = ("/_stcore/metrics", "/_stcore/agent")
 """Parts of Streamlit that this product does not use and that answer without a session."""
 
 CHECKED = frozenset({"http", "websocket"})
@@ -103,6 +103,11 @@ class Gate:
         sending = self._with_headers(scope, send)
         if problem is not None:
             await PlainTextResponse(problem[1], status_code=problem[0])(scope, receive, sending)
+            return
+        if scope["path"].startswith(uploads.ROUTE) and not await asyncio.to_thread(
+            uploads.allowed, scope.get("method", ""), scope["path"]
+        ):
+            await PlainTextResponse("not found\n", status_code=404)(scope, receive, sending)
             return
         await self.app(scope, receive, sending)
 

@@ -23,11 +23,12 @@ from engine.accounts.audit import Trail
 from engine.accounts.vault import Vault
 from engine.bank.loading import FIXTURES_FILE, PROFILES_FILE
 from engine.domain.accounts import Role, User
+from engine.domain.banks import BankInfo
 from engine.domain.base import utc_now
 from engine.domain.chat import ChatModel
 from engine.domain.providers import ProviderKind
 from engine.domain.runs import EndpointSettings
-from engine.errors import UnavailableError
+from engine.errors import ConflictError, UnavailableError
 from engine.providers import RetryPolicy, demo
 from engine.providers.probing import probe
 from engine.runs.worker import Worker
@@ -37,6 +38,12 @@ from engine.store import Database, EngineLock, GroupCommit, Stores
 log = structlog.get_logger(__name__)
 
 BUNDLED_BANK = "regression"
+
+BUNDLED_SOURCE = "bundled"
+"""What a stored bank says of itself that was read from the installed files."""
+
+PRODUCT = "magistrate"
+"""The actor of what the product does by itself."""
 
 QUICK_RETRY = RetryPolicy(count=1, delay_s=0.5, max_delay_s=2.0)
 """For probes and checks, where a person waits for the word that the endpoint is dead."""
@@ -69,6 +76,31 @@ class Engine:
     def bank(self) -> banks.Bank:
         """The bundled bank as its files say now. Raises BankError."""
         return self._banks.load(self.settings.bank_file)
+
+    def store_bundled(self, bank: banks.Bank) -> BankInfo:
+        """A bank read from files as the store has it; stored as a new version when its content is not there yet."""
+        known = self.stores.banks.by_content(bank.name, bank.sha256)
+        if known is not None:
+            return known
+        used = {fixture_id for instance in bank.instances for fixture_id in instance.fixture_ids}
+        try:
+            stored = self.stores.banks.add(
+                bank.name,
+                bank.version,
+                bank.sha256,
+                bank.cases,
+                created_by=PRODUCT,
+                source=BUNDLED_SOURCE,
+                fixtures=[fixture for name, fixture in bank.fixtures.items() if name in used],
+                again=True,
+            )
+        except ConflictError:
+            # Another process or thread saw the changed files in the same moment.
+            return self.stores.banks.by_name(bank.name, bank.sha256)
+        Trail(self.stores.audit).note(
+            PRODUCT, "bank.sync", f"bank:{stored.id}", name=bank.name, version=bank.version, sha256=bank.sha256
+        )
+        return stored
 
     def require_worker(self) -> Worker:
         """Raises UnavailableError when this process may not run runs."""

@@ -1,6 +1,7 @@
 """`magistrate ...`: the product from a terminal and from CI.
 
-Exit codes: 0 done, 2 wrong use or unreadable file, 3 could not be done or the run did not complete, 130 Ctrl-C.
+Exit codes: 0 done, 1 a bank has findings, 2 wrong use or unreadable file, 3 could not be done or the run did not
+complete, 130 Ctrl-C.
 Heavy imports stay inside the commands, so that `--help` and short runs start fast.
 """
 
@@ -24,11 +25,15 @@ if TYPE_CHECKING:
     from engine.assembly import Engine
     from engine.domain.providers import Provider
     from engine.domain.runs import EndpointSettings, Progress, ResultFilter, Run
+    from engine.services.reports import Export
     from engine.settings import Settings
 
-DONE, WRONG_USE, NOT_DONE, INTERRUPTED = 0, 2, 3, 130
+DONE, FINDINGS, WRONG_USE, NOT_DONE, INTERRUPTED = 0, 1, 2, 3, 130
 
 PROGRESS_EVERY_S = 0.5
+
+UNMAPPED_SHOWN = 20
+"""Rows that became no case; a large file has many for the same reason."""
 
 app = typer.Typer(
     name="magistrate",
@@ -37,6 +42,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+bank_app = typer.Typer(name="bank", help="Check, bring in and take out question banks.", no_args_is_help=True)
+app.add_typer(bank_app)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 RunId = Annotated[int, typer.Argument(metavar="RUN", help="The run's number.")]
@@ -191,14 +199,120 @@ def export(
         _wrong_use(f"no format {file_format!r} in this release; known: md")
     where = _filter(execution_status, verdict)
     with _engine("export", worker=False) as (engine, actor):
-        made = reports.export(engine, run_id, where, actor=actor)
-        if output == Path("-"):
-            for chunk in made.chunks:
-                sys.stdout.buffer.write(chunk)
-            return
-        target = output or Path("outputs") / made.file_name
-        _write(target, made.chunks)
-        typer.echo(str(target))
+        _hand_out(reports.export(engine, run_id, where, actor=actor), output)
+
+
+@bank_app.command("validate")
+def validate_bank(
+    file: Annotated[Path | None, typer.Option(help="The dataset file; default: BANK_FILE.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a bank in files and say what is wrong, where, and what to do; needs no database. Exit 1: findings."""
+    from engine.bank import validation
+
+    counts, findings = validation.validate_file(file or _settings().bank_file)
+    held = {"instances": counts.instances, "cases": counts.cases, "clauses": counts.clauses, "modes": counts.modes}
+    if as_json:
+        told = [finding.model_dump(mode="json") for finding in findings]
+        typer.echo(json.dumps({**held, "findings": told}, ensure_ascii=False))
+    else:
+        for finding in findings:
+            place = ", ".join(part for part in (finding.file, finding.case, finding.key) if part)
+            typer.echo(f"{place}: {finding.problem}; {finding.fix}" if finding.fix else f"{place}: {finding.problem}")
+        typer.echo(", ".join(f"{number} {what}" for what, number in held.items()) + f"; {len(findings)} findings")
+    if findings:
+        raise typer.Exit(FINDINGS)
+
+
+@bank_app.command("import")
+def import_bank(
+    file_format: Annotated[str, typer.Argument(metavar="FORMAT", help="csv, xlsx, jsonl, or a published set's.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The files; all of them make one bank.")],
+    name: Annotated[str, typer.Option(help="The bank; a known name gets a new version.")],
+    version: Annotated[str | None, typer.Option(help="Default: the next number.")] = None,
+    maps: Annotated[
+        list[str] | None, typer.Option("--map", metavar="COLUMN=FIELD", help="A column of the file is a field of ours.")
+    ] = None,
+    defaults: Annotated[
+        list[str] | None, typer.Option("--default", metavar="FIELD=VALUE", help="Where the file has none.")
+    ] = None,
+    ignored: Annotated[
+        list[str] | None, typer.Option("--ignore", metavar="COLUMN", help="A column that is left out.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option(help="Say what would be done; store nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a bank of files of another form: all of it or nothing. What became no case is listed with the reason."""
+    from engine.services import banks
+
+    mapping = None
+    if maps or defaults or ignored:
+        pairs = [_pair("--map", each, last=True) for each in maps or ()]
+        mapping = banks.ColumnMapping(
+            columns={field: column for column, field in pairs},
+            defaults=dict(_pair("--default", each) for each in defaults or ()),
+            ignored=tuple(ignored or ()),
+        )
+        if len(mapping.columns) < len(pairs):
+            _wrong_use("--map names a field twice")
+    sources = [banks.SourceFile(path.name, _content(path)) for path in files]
+    with _engine("import", worker=False) as (engine, actor):
+        if dry_run:
+            report = banks.preview(engine, file_format, sources, mapping, actor=actor, name=name)
+        else:
+            report = banks.import_files(
+                engine, file_format, sources, name=name, version=version, mapping=mapping, actor=actor
+            )
+    if as_json:
+        typer.echo(report.model_dump_json())
+        return
+    for rule, count in report.mapping_counts.items():
+        typer.echo(f"  {count:>7}  {rule}")
+    for left in report.unmapped[:UNMAPPED_SHOWN]:
+        typer.echo(f"  not imported: {left.file}, line {left.line}, {left.label!r}: {left.reason}")
+    if len(report.unmapped) > UNMAPPED_SHOWN:
+        typer.echo(f"  not imported: {len(report.unmapped) - UNMAPPED_SHOWN} more; --json lists all")
+    done = "would be imported" if dry_run else f"imported as {report.bank} {report.version}"
+    typer.echo(f"{report.imported} of {report.read} questions {done}")
+
+
+@bank_app.command("list")
+def list_banks(
+    name: Annotated[str | None, typer.Option(help="Versions of this bank only.")] = None,
+    as_json: AsJson = False,
+    limit: Annotated[int, typer.Option(min=1, max=500)] = 50,
+    offset: Annotated[int, typer.Option(min=0)] = 0,
+) -> None:
+    """List the versions of all banks, newest first."""
+    from engine.services import banks
+
+    with _engine("banks", worker=False) as (engine, actor):
+        page = banks.page(engine, actor=actor, name=name, limit=limit, offset=offset)
+    if as_json:
+        typer.echo(page.model_dump_json())
+        return
+    for each in page.items:
+        typer.echo(
+            f"{each.name} {each.version}  {each.instances} instances of {each.cases} cases, {each.source}, "
+            f"{each.created_at:%Y-%m-%d} by {each.created_by}, sha256 {each.sha256}"
+        )
+    typer.echo(f"{len(page.items)} of {page.total} versions")
+
+
+@bank_app.command("export")
+def export_bank(
+    file_format: Annotated[str, typer.Option("--format", help="jsonl (read back as it was), inspect or promptfoo.")],
+    name: Annotated[str, typer.Option(help="The bank.")] = "regression",
+    version: Annotated[str | None, typer.Option(help="Its version or SHA-256; default: the newest.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", help="Default: outputs/<bank>-<version>...; - for stdout.")
+    ] = None,
+) -> None:
+    """Write a bank as a file for another installation or another tool."""
+    from engine.services import banks
+
+    with _engine("export", worker=False) as (engine, actor):
+        _hand_out(banks.export(engine, name, file_format, actor=actor, version=version), output)
 
 
 def main() -> None:
@@ -223,6 +337,8 @@ def _fail(error: EngineError) -> NoReturn:
     typer.echo(f"magistrate: {error.message}", err=True)
     if isinstance(error, InputError):
         for where, what in error.fields:
+            if what in error.message:
+                continue
             typer.echo(f"  {where}: {what}", err=True)
     sys.exit(WRONG_USE if isinstance(error, (InputError, BankError, NotFoundError)) else NOT_DONE)
 
@@ -371,6 +487,32 @@ def _line(run: Run) -> str:
         f"{counts.passed} pass, {counts.fail} fail, {counts.needs_human_review} to review, "
         f"{counts.judge_format_error} judge unreadable, {counts.none} no verdict"
     )
+
+
+def _pair(option: str, text: str, *, last: bool = False) -> tuple[str, str]:
+    """Both sides of the first `=`, or of the last one."""
+    before, sign, after = text.rpartition("=") if last else text.partition("=")
+    if not sign or not before or not after:
+        _wrong_use(f"{option} {text}: write it as {'COLUMN=FIELD' if last else 'FIELD=VALUE'}")
+    return before, after
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}", code="bad_file") from error
+
+
+def _hand_out(made: Export, output: Path | None) -> None:
+    """To the file, the default one under outputs/, or to stdout."""
+    if output == Path("-"):
+        for chunk in made.chunks:
+            sys.stdout.buffer.write(chunk)
+        return
+    target = output or Path("outputs") / made.file_name
+    _write(target, made.chunks)
+    typer.echo(str(target))
 
 
 def _write(target: Path, chunks: Iterator[bytes]) -> None:

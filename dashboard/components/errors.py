@@ -48,6 +48,14 @@ def words(error: EngineError) -> str:
         "provider_not_found": _("This provider does not exist, or not any more."),
         "reason_required": _("Pick a reason or write a note first."),
         "nothing_to_review": _("There is no answer to review: the call failed."),
+        "unknown_bank": _("This bank does not exist, or not any more."),
+        "unknown_version": _("This version does not exist, or not any more."),
+        "case_not_found": _("This case does not exist in this version of the bank."),
+        "bank_exists": _("The bank holds exactly these questions already; nothing was stored."),
+        "version_taken": _("Another content has this version. Choose another one, or leave it empty."),
+        "bank_reserved": _("This name belongs to the bank that comes with the product."),
+        "bad_bank_name": _("Choose a name of small letters, digits, - and _."),
+        "nothing_to_import": _("No case can be made of these files; nothing was stored."),
         "password_too_long": _("The password is too long."),
     }.get(error.code)
     if isinstance(error, TooManyAttempts):

@@ -24,7 +24,16 @@ class Problem(NamedTuple):
     file: str
     subject: str
     key: str
-    words: str
+    problem: str
+    fix: str = ""
+    """What to do about it; empty where the problem says it."""
+    item: str = ""
+    """The id of the subject alone, for programs."""
+
+    @property
+    def words(self) -> str:
+        """What is wrong and what to do."""
+        return f"{self.problem}; {self.fix}" if self.fix else self.problem
 
     @property
     def place(self) -> str:
@@ -43,7 +52,9 @@ def error_for(problems: Sequence[Problem]) -> BankError:
     return BankError("\n".join(lines), fields=tuple((problem.place, problem.words) for problem in shown))
 
 
-def parse(model: type[_Parsed], raw: object, *, file: str, subject: str) -> tuple[_Parsed | None, list[Problem]]:
+def parse(
+    model: type[_Parsed], raw: object, *, file: str, subject: str, item: str = ""
+) -> tuple[_Parsed | None, list[Problem]]:
     """The model, or what keeps `raw` from being one.
 
     JSON goes in rather than Python values, because only there pydantic's strict mode takes a list for a tuple and a
@@ -52,13 +63,15 @@ def parse(model: type[_Parsed], raw: object, *, file: str, subject: str) -> tupl
     try:
         return model.model_validate_json(json.dumps(raw), strict=True), []
     except ValidationError as error:
-        return None, list(from_validation(error, model, file=file, subject=subject))
+        return None, list(from_validation(error, model, file=file, subject=subject, item=item))
 
 
-def from_validation(error: ValidationError, model: type[BaseModel], *, file: str, subject: str) -> Iterator[Problem]:
+def from_validation(
+    error: ValidationError, model: type[BaseModel], *, file: str, subject: str, item: str = ""
+) -> Iterator[Problem]:
     """Pydantic's findings in our words."""
     for detail in error.errors(include_url=False):
-        yield Problem(file, subject, _key(detail, model), _words(detail, model))
+        yield Problem(file, subject, _key(detail, model), *_words(detail, model), item=item)
 
 
 def one_of(words: Iterable[str], *, instead_of: str) -> str:
@@ -98,30 +111,31 @@ _EXPECTED = {
 }
 
 
-def _words(detail: ErrorDetails, model: type[BaseModel]) -> str:
+def _words(detail: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
+    """What is wrong, and what to do."""
     given, context = detail["input"], detail.get("ctx", {})
     match detail["type"]:
         case "extra_forbidden":
             *parents, name = detail["loc"]
             known = _model_at(model, parents).model_fields
-            return f"unknown key; remove it or correct its name ({one_of(known, instead_of=str(name))})"
+            return "unknown key", f"remove it or correct its name ({one_of(known, instead_of=str(name))})"
         case "missing":
-            return "is missing; add it"
+            return "is missing", "add it"
         case "enum" | "literal_error":
             words = context["expected"].replace(" or ", ", ").replace("'", "").split(", ")
-            return f"{given!r} is not a known value; {one_of(words, instead_of=str(given))}"
+            return f"{given!r} is not a known value", one_of(words, instead_of=str(given))
         case "string_pattern_mismatch":
-            return f"{given!r} does not have the form {context['pattern']}; correct it"
+            return f"{given!r} does not have the form {context['pattern']}", "correct it"
         case "too_short":
-            return f"needs at least {context['min_length']} entry; add one"
+            return f"needs at least {context['min_length']} entry", "add one"
         case "value_error":
-            return str(context["error"])
+            return str(context["error"]), ""
         case "json_invalid":
-            return "holds half of a surrogate pair (such as \\ud800); write the character itself"
+            return "holds half of a surrogate pair (such as \\ud800)", "write the character itself"
         case kind if kind in _EXPECTED:
-            return f"must be {_EXPECTED[kind]}, but is {_kind_of(given)}; correct the type"
+            return f"must be {_EXPECTED[kind]}, but is {_kind_of(given)}", "correct the type"
         case _:
-            return f"{detail['msg'][:1].lower()}{detail['msg'][1:]}; correct it"
+            return f"{detail['msg'][:1].lower()}{detail['msg'][1:]}", "correct it"
 
 
 def _model_at(model: type[BaseModel], steps: Iterable[int | str]) -> type[BaseModel]:

@@ -23,6 +23,7 @@ class Permission(StrEnum):
     REVIEW = "review"
     CHECK_PROVIDERS = "check_providers"
     MANAGE_PROVIDERS = "manage_providers"
+    MANAGE_BANKS = "manage_banks"
     MANAGE_USERS = "manage_users"
 
 
@@ -31,7 +32,7 @@ _REVIEWER = frozenset({Permission.READ, Permission.STEER_RUNS, Permission.REVIEW
 PERMISSIONS: dict[Role, frozenset[Permission]] = {
     Role.VIEWER: frozenset({Permission.READ}),
     Role.REVIEWER: _REVIEWER,
-    Role.LEAD: _REVIEWER,
+    Role.LEAD: _REVIEWER | {Permission.MANAGE_BANKS},
     Role.ADMIN: frozenset(Permission),
 }
 

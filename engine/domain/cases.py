@@ -116,6 +116,36 @@ class Expectation(Model):
     must_not: str
 
 
+class Choice(Model):
+    """A multiple-choice question: lettered options in order, and the 0-based number of the right one."""
+
+    options: tuple[str, ...] = Field(min_length=2, max_length=26)
+    answer: int = Field(ge=0)
+
+    @model_validator(mode="after")
+    def _answer_is_an_option(self) -> Choice:
+        if self.answer >= len(self.options):
+            raise ValueError(f"answer {self.answer} is none of the {len(self.options)} options (counted from 0)")
+        return self
+
+    @property
+    def letter(self) -> str:
+        """`A` for the first option."""
+        return chr(ord("A") + self.answer)
+
+
+class Provenance(Model):
+    """Where an imported case comes from, and how its label became a clause."""
+
+    set: str
+    version: str | None = None
+    licence: str | None = None
+    original_id: str | None = None
+    original_label: str | None = None
+    mapping: str
+    """The rule that mapped it; `group` when the label means a whole group and the catch-all clause stands for it."""
+
+
 class Variant(Model):
     """Another wording of the same seed question; what is absent is taken from the case."""
 
@@ -146,6 +176,7 @@ class Question(Model):
     checks: tuple[Check, ...] = ()
     tools: tuple[ToolDef, ...] = ()
     tool_call_policy: ToolCallPolicy | None = None
+    choice: Choice | None = None
 
     @field_validator("clause")
     @classmethod
@@ -170,6 +201,8 @@ class Question(Model):
             raise ValueError("rf belongs to the clauses of A.1 and A.2 only")
         if (self.mode is Mode.OC) != (self.aspect is not None):
             raise ValueError("an oc case carries one aspect, and only an oc case does")
+        if self.choice is not None and self.mode is not Mode.SINGLE:
+            raise ValueError("a multiple-choice case is mode single")
         return self
 
     @property
@@ -183,6 +216,7 @@ class Case(Question):
 
     case_id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     variants: tuple[Variant, ...] = ()
+    provenance: Provenance | None = None
 
 
 class Instance(Question):
@@ -231,12 +265,53 @@ class Selection(Model):
     """As `scheme:code`; one match is enough."""
 
 
+class Minima(Model):
+    """What a bank must hold, and a run must select, before a profile's result means anything; 0 asks nothing.
+
+    Content questions are all but `rf` and `oc`. `content_per_clause` maps a group (`A.1`) to its clauses' minimum.
+    """
+
+    instances: int = 0
+    per_clause: int = 0
+    per_mode: dict[Mode, int] = {}
+    content: int = 0
+    content_per_clause: dict[str, int] = {}
+    rf: int = 0
+    rf_per_clause: int = 0
+    oc: int = 0
+    oc_per_aspect: int = 0
+    seeds_per_clause: int = 0
+    """Cases, however many wordings each has."""
+    techniques_per_clause: int = 0
+
+
+class EmptyCells(Model):
+    """Clauses (`A.3.a`) or groups of them (`A.3`) that deliberately have no question in these modes, and why."""
+
+    clauses: tuple[str, ...] = Field(min_length=1)
+    modes: tuple[Mode, ...] = Field(min_length=1)
+    reason: Localized
+
+    def holds(self, clause: str, mode: Mode) -> bool:
+        """Whether this is about that cell."""
+        return mode in self.modes and (clause in self.clauses or BY_ID[clause].group in self.clauses)
+
+
 class Profile(Model):
-    """A named selection of instances. `sample` draws so many of the selected ones, stratified by clause."""
+    """A named selection of instances. `sample` draws so many of the selected ones, stratified by clause.
+
+    A `formal` profile's run is refused when the bank is short of `minima`; elsewhere they only mark short cells.
+    """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
     title: Localized
     formal: bool = False
     select: Selection = Selection()
     sample: int | None = Field(default=None, gt=0)
+    sample_per_kind: dict[Literal["content", "rf", "oc"], int] = {}
+    """Draws so many of each kind instead, as the standard's assessment does; excludes `sample`.
+
+    A kind that is not named is left out. `content` and `rf` are spread over the clauses, `oc` over the aspects.
+    """
     seed: int = 0
+    minima: Minima = Minima()

@@ -157,7 +157,7 @@ def server_command(settings: Settings) -> list[str]:
         "server.enableCORS": True,
         "server.enableStaticServing": False,
         "server.enableAgentApi": False,
-        "server.maxUploadSize": 1,
+        "server.maxUploadSize": 64,
         "client.showErrorDetails": "none",
         "client.showErrorLinks": False,
         "client.toolbarMode": "minimal",

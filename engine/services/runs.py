@@ -6,7 +6,7 @@ import hashlib
 import json
 
 from engine import bank as banks
-from engine.assembly import BUNDLED_BANK, Engine
+from engine.assembly import Engine
 from engine.domain.accounts import Permission, User
 from engine.domain.base import Page, utc_now
 from engine.domain.providers import Provider, ProviderKind
@@ -22,10 +22,14 @@ from engine.domain.runs import (
 from engine.errors import ConflictError, InputError, NotFoundError
 from engine.judging import PROMPT_VERSION
 from engine.providers.demo import JUDGE_MODEL as DEMO_JUDGE_MODEL
+from engine.services import questions
 from engine.services.providers import endpoint_of
 from engine.store import IdempotencyKey
 
 LONGEST_IDEMPOTENCY_KEY = 255
+
+SHOWN_SHORTAGES = 3
+"""A message names so many; `fields` holds all."""
 
 SELF_JUDGED = "the model under test judges itself; its verdicts are not independent"
 JUDGE_IS_SUBJECT = "the default judge is the model under test, so it was left out; name a judge to have it judge itself"
@@ -56,7 +60,8 @@ def start(
         PermissionDenied: `actor` may not start runs.
         NotFoundError: the profile, bank or provider is unknown.
         BankError: a case or fixture file is broken; nothing was stored and nothing was called.
-        InputError: `idempotency_key_conflict`: the key was used for another spec.
+        InputError: `idempotency_key_conflict`: the key was used for another spec; `bank_too_small`: the profile is
+            formal and the bank falls short of its minima; `fields` lists all that is short.
         UnavailableError: this process has no engine.
     """
     actor.require(Permission.STEER_RUNS)
@@ -64,9 +69,8 @@ def start(
     key = _idempotency(idempotency_key, spec, actor, rules_only=rules_only)
     if key is not None and (known := engine.stores.runs.created_by_key(key)) is not None:
         return known
-    if spec.bank not in (None, BUNDLED_BANK):
-        raise NotFoundError(f"no bank named {spec.bank!r}; known: {BUNDLED_BANK}", code="unknown_bank")
-    bank = engine.bank()
+    bank = questions.for_run(engine, spec.bank, spec.profile)
+    _require_enough(bank, spec.profile)
     instances = banks.select(bank, spec.profile, seed=spec.seed)
     blobs = banks.read_fixtures(bank, instances)
     provider = None if endpoint is not None else _provider(engine, spec.provider_id)
@@ -242,6 +246,21 @@ def _idempotency(key: str | None, spec: RunSpec, actor: User, *, rules_only: boo
     asked = spec.model_dump(mode="json") | ({"rules_only": True} if rules_only else {})
     body = json.dumps(asked, sort_keys=True)
     return IdempotencyKey(user_id=actor.id, key=key, body_hash=hashlib.sha256(body.encode()).hexdigest())
+
+
+def _require_enough(bank: banks.Bank, profile: str) -> None:
+    """A formal profile's result would pass for evidence, so a bank that is too small for it is not asked at all."""
+    short = banks.shortages(bank, profile)
+    if not short or not bank.profiles[profile].formal:
+        return
+    shown = "; ".join(shortage.words for shortage in short[:SHOWN_SHORTAGES])
+    more = f"; and {len(short) - SHOWN_SHORTAGES} more" if len(short) > SHOWN_SHORTAGES else ""
+    raise InputError(
+        f"bank {bank.name!r} is too small for the formal profile {profile!r}: {shown}{more}. Add questions, or choose "
+        "a profile that is not formal",
+        code="bank_too_small",
+        fields=tuple((f"minima.{shortage.key}", shortage.words) for shortage in short),
+    )
 
 
 def _provider(engine: Engine, provider_id: int | None) -> Provider:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.store.audit_store import AuditEntry, AuditStore
+from engine.store.bank_store import BankStore
 from engine.store.blob_store import BlobStore
 from engine.store.database import Database
 from engine.store.group_commit import GroupCommit
@@ -23,6 +24,7 @@ from engine.store.user_store import UserStore
 __all__ = [
     "AuditEntry",
     "AuditStore",
+    "BankStore",
     "BlobStore",
     "Database",
     "EngineLock",
@@ -56,6 +58,7 @@ class Stores:
     audit: AuditStore
     blobs: BlobStore
     idempotency: IdempotencyStore
+    banks: BankStore
 
     @classmethod
     def over(cls, database: Database) -> Stores:
@@ -69,4 +72,5 @@ class Stores:
             audit=AuditStore(database),
             blobs=BlobStore(database),
             idempotency=IdempotencyStore(database),
+            banks=BankStore(database),
         )

@@ -372,6 +372,58 @@ class RunBlobRow(Row, table=True):
     sha256: str = Field(foreign_key="blobs.sha256", index=True)
 
 
+class BankRow(Row, table=True):
+    """One version of a bank, never changed. `fixtures` are those its cases use, as pinned when it was stored."""
+
+    __tablename__ = "banks"
+    __table_args__ = (UniqueConstraint("name", "sha256"), NEVER_REUSE_IDS)
+
+    id: int | None = Field(default=None, primary_key=True)
+    name: str
+    version: str
+    sha256: str
+    cases: int
+    instances: int
+    created_at: datetime = _moment()
+    created_by: str
+    source: str
+    licence: str | None
+    fixtures: str = _text()
+
+
+class BankCaseRow(Row, table=True):
+    """What lists show and filters ask of a case. Ids grow with `position`, which counts from 0 without gaps."""
+
+    __tablename__ = "bank_cases"
+    __table_args__ = (
+        UniqueConstraint("bank_id", "case_id"),
+        # What counts, facets and filters read of a case, in list order, so that they never touch the table itself.
+        Index("ix_bank_cases_facts", "bank_id", "position", "clause", "mode", "language", "severity", "instances"),
+    )
+
+    id: int | None = Field(default=None, primary_key=True)
+    bank_id: int = Field(foreign_key="banks.id", ondelete="CASCADE")
+    position: int
+    case_id: str
+    clause: str
+    mode: str
+    language: str
+    severity: str
+    technique: str
+    title: str = _text()
+    instances: int
+
+
+class BankCaseTextRow(Row, table=True):
+    """The case as written. `question` repeats its words, all variants included, for searching."""
+
+    __tablename__ = "bank_case_texts"
+
+    case_row_id: int | None = Field(default=None, primary_key=True, foreign_key="bank_cases.id", ondelete="CASCADE")
+    question: str = _text()
+    body: str = _text()
+
+
 users = table_of(UserRow)
 sessions = table_of(SessionRow)
 refresh_tokens = table_of(RefreshTokenRow)
@@ -389,3 +441,6 @@ reviews = table_of(ReviewRow)
 audit = table_of(AuditRow)
 blobs = table_of(BlobRow)
 run_blobs = table_of(RunBlobRow)
+banks = table_of(BankRow)
+bank_cases = table_of(BankCaseRow)
+bank_case_texts = table_of(BankCaseTextRow)

@@ -82,7 +82,7 @@ def test_every_option_the_documents_give_to_a_command_exists(documents: list[Doc
 
 def test_the_exit_codes_in_the_operations_manual_are_those_of_the_command_line(operations: Document) -> None:
     described = {int(code) for code in re.findall(r"^\| (\d+) \| .{4,} \|$", operations.prose, re.MULTILINE)}
-    assert described == {cli.DONE, cli.WRONG_USE, cli.NOT_DONE, cli.INTERRUPTED}
+    assert described == {cli.DONE, cli.FINDINGS, cli.WRONG_USE, cli.NOT_DONE, cli.INTERRUPTED}
 
 
 def test_the_profiles_the_readme_names_are_those_of_the_bundled_bank(readme: Document, root: Path) -> None:
