@@ -187,6 +187,14 @@ def test_a_crowd_of_like_texts_is_named_once_each():
     assert len(list(near_duplicates(texts, range(300)))) == 299
 
 
+def test_what_very_many_texts_say_does_not_hide_two_that_are_alike():
+    letters = [chr(ord("一") + number) for number in range(60)]
+    texts = [f"abcde{one}{two}" for one in letters for two in letters[:50]]
+    assert list(near_duplicates(texts, range(len(texts)))) == []
+    texts += ["abcde the harbour of the town", "abcde the harbour of the towns"]
+    assert list(near_duplicates(texts, range(len(texts)))) == [(3001, 3000)]
+
+
 # -- checks
 
 
