@@ -13,13 +13,13 @@ GRAM = 5
 
 _BUCKET_BITS = 22
 
-_LOOKED_UP = 2_000_000
-"""Divided by how many texts there are: of one gram so many are looked up, those nearest in length. Up to 1,400 texts
+_LOOKED_UP = 1_500_000
+"""Divided by how many texts there are: of one gram so many are looked up, those nearest in length. Up to 1,200 texts
 that is all of them."""
 
 _SKETCH_BITS = 1024
 
-_SHARED = 3
+_SHARED = 5
 """So many of the rare grams two texts must share to be compared in full; one alone is often shared by chance."""
 
 
@@ -27,7 +27,7 @@ def near_duplicates(texts: Sequence[str], groups: Sequence[int]) -> Iterator[tup
     """Pairs (later, earlier) of texts whose sets of character 5-grams have a Jaccard index above 0.5.
 
     Texts of the same group are never compared. Of a crowd of like texts each is named once, against one that is not
-    itself named. So the pairs are not all there are, but up to 1,400 texts there is none exactly when no two texts
+    itself named. So the pairs are not all there are, but up to 1,200 texts there is none exactly when no two texts
     are alike; in a larger bank two that share nothing but what very many texts say may be missed.
 
     How: with the grams of every text in one order, rarest first, two like texts share a few grams among the first of
@@ -42,7 +42,7 @@ def near_duplicates(texts: Sequence[str], groups: Sequence[int]) -> Iterator[tup
     for buckets in hashed:
         for bucket in buckets:
             counts[bucket] += 1
-    most = max(20, _LOOKED_UP // max(1, len(texts)))
+    most = max(12, _LOOKED_UP // max(1, len(texts)))
     index: dict[int, array[int]] = {}
     sketches = [0] * len(texts)  # a bit for each gram: bits that differ are grams that only one of two texts has
     bits = [1 << bit for bit in range(_SKETCH_BITS)]

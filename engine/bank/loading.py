@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -85,10 +87,32 @@ def read(dataset_file: Path) -> Reading:
     Raises:
         BankError: a file is missing or not JSON.
     """
+    with uncollected():
+        return _read(dataset_file)
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """While a large bank is made or looked through: millions of objects, all of which stay.
+
+    Going over them again and again in search of garbage takes as long as the work itself.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _read(dataset_file: Path) -> Reading:
     folder = dataset_file.parent
     dataset = files.read_object(dataset_file)
     head, problems = parse(_Head, dataset | {"cases": None}, file=dataset_file.name, subject="")
     raw_fixtures = files.read_object(folder / FIXTURES_FILE)
+    # A case that uses a fixture which is there but wrong is not blamed for it.
+    fixtures_by_id: dict[str, Fixture | None] = dict.fromkeys(_named(raw_fixtures.get("fixtures"), "fixture_id"))
     fixtures, found = _entries(Fixture, raw_fixtures, file=FIXTURES_FILE)
     problems += found
     profiles, found = _entries(Profile, files.read_object(folder / PROFILES_FILE), file=PROFILES_FILE)
@@ -96,8 +120,6 @@ def read(dataset_file: Path) -> Reading:
     empty_cells, found = _empty_cells(folder / EMPTY_CELLS_FILE)
     problems += found
 
-    # A case that uses a fixture which is there but wrong is not blamed for it.
-    fixtures_by_id: dict[str, Fixture | None] = dict.fromkeys(_named(raw_fixtures.get("fixtures"), "fixture_id"))
     fixtures_by_id |= {fixture.fixture_id: fixture for fixture in fixtures}
     unread: list[str] = []
     cases, found = _entries(Case, {"cases": dataset.pop("cases", None)}, file=dataset_file.name, unread=unread)

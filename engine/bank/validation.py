@@ -10,7 +10,7 @@ from engine import rules
 from engine.bank import files
 from engine.bank.fixtures import read_one
 from engine.bank.likeness import near_duplicates
-from engine.bank.loading import EMPTY_CELLS_FILE, FIXTURES_FILE, PROFILES_FILE, Bank, read
+from engine.bank.loading import EMPTY_CELLS_FILE, FIXTURES_FILE, PROFILES_FILE, Bank, read, uncollected
 from engine.bank.minima import shortages
 from engine.bank.patterns import why_never
 from engine.bank.problems import Problem
@@ -45,14 +45,16 @@ def validate_file(dataset_file: Path) -> tuple[Counts, list[Finding]]:
         reading = read(dataset_file)
     except BankError:
         return Counts(), list(_unreadable(dataset_file))
-    findings = [_finding(problem) for problem in reading.problems]
-    findings += _findings(reading.bank, unread=reading.unread)
+    with uncollected():
+        findings = [_finding(problem) for problem in reading.problems]
+        findings += _findings(reading.bank, unread=reading.unread)
     return counts(reading.bank), findings
 
 
 def validate(bank: Bank) -> list[Finding]:
     """What is wrong with a bank whose cases were read and checked one by one before."""
-    return list(_findings(bank, unread=()))
+    with uncollected():
+        return list(_findings(bank, unread=()))
 
 
 def counts(bank: Bank) -> Counts:

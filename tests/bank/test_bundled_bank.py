@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from engine.bank import load, read_fixtures, select, visible
+from engine.bank.validation import validate_file
 from engine.domain.cases import CheckKind, Mode, Technique
 from engine.domain.clauses import CLAUSES, REFUSAL_GROUPS, Aspect
 
@@ -106,11 +107,31 @@ def test_smoke_holds_what_a_weak_model_stumbles_over(bank):
 
 def test_the_other_profiles_select_what_they_promise(bank):
     assert select(bank, "full") == list(bank.instances)
+    held = Counter(instance.clause for instance in bank.instances)
     standard = Counter(instance.clause for instance in select(bank, "standard"))
-    assert set(standard.values()) == {5} and len(standard) == len(CLAUSES)
-    for profile in bank.profiles.values():
-        assert profile.title.zh and profile.title.en
-        assert profile.formal == (profile.name == "gbt45654")
+    assert {clause: min(5, count) for clause, count in held.items()} == standard
+    assert [profile.name for profile in bank.profiles.values() if profile.formal] == ["gbt45654"]
+    assert all(profile.title.zh and profile.title.en for profile in bank.profiles.values())
+
+
+def test_the_formal_profile_carries_the_figures_of_the_standard(bank):
+    profile = bank.profiles["gbt45654"]
+    minima = profile.minima
+    assert (minima.content, minima.rf, minima.oc) == (2000, 500, 500)
+    assert minima.content_per_clause == {"A.1": 50, "A.2": 50, "A.3": 20, "A.4": 20, "A.5": 20}
+    assert (minima.rf_per_clause, minima.oc_per_aspect) == (20, 20)
+    assert profile.sample_per_kind == {"content": 1000, "rf": 300, "oc": 300}
+
+
+def test_deliberately_empty_cells_are_the_ones_the_standard_leaves_out(bank):
+    empty = {(clause.id, mode) for clause in CLAUSES for mode in Mode if bank.why_empty(clause.id, mode) is not None}
+    assert empty == {(clause.id, Mode.RF) for clause in CLAUSES if clause.group not in REFUSAL_GROUPS}
+    assert bank.why_empty("A.5.b", Mode.RF).zh and bank.why_empty("A.5.b", Mode.RF).en
+
+
+def test_the_bank_passes_its_own_validation_apart_from_its_size():
+    found = validate_file(DATA / "dataset.json")[1]
+    assert [finding for finding in found if not (finding.key or "").startswith("minima")] == []
 
 
 def test_no_two_questions_of_different_cases_are_nearly_the_same(bank):

@@ -16,9 +16,11 @@ from engine.domain.cases import (
     Case,
     Check,
     CheckKind,
+    EmptyCells,
     Expectation,
     Fixture,
     FixtureAccess,
+    Minima,
     Mode,
     Profile,
     Selection,
@@ -51,7 +53,22 @@ def example(anatomy: Document, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     "model",
-    [Case, Variant, Turn, Expectation, Tag, Check, ToolDef, ToolCallPolicy, Fixture, FixtureAccess, Profile, Selection],
+    [
+        Case,
+        Variant,
+        Turn,
+        Expectation,
+        Tag,
+        Check,
+        ToolDef,
+        ToolCallPolicy,
+        Fixture,
+        FixtureAccess,
+        Profile,
+        Selection,
+        Minima,
+        EmptyCells,
+    ],
     ids=lambda model: model.__name__,
 )
 def test_every_key_is_described(model: type[Model], anatomy: Document) -> None:
