@@ -21,7 +21,7 @@ from engine import providers
 from engine.accounts import Accounts
 from engine.accounts.audit import Trail
 from engine.accounts.vault import Vault
-from engine.bank.loading import FIXTURES_FILE, PROFILES_FILE
+from engine.bank.loading import EMPTY_CELLS_FILE, FIXTURES_FILE, PROFILES_FILE
 from engine.domain.accounts import Role, User
 from engine.domain.banks import BankInfo
 from engine.domain.base import utc_now
@@ -177,7 +177,10 @@ class _BankCache:
 
     def load(self, dataset: Path) -> banks.Bank:
         with self._mutex:
-            stamp = tuple(_stamp(dataset.with_name(name)) for name in (dataset.name, FIXTURES_FILE, PROFILES_FILE))
+            stamp = tuple(
+                _stamp(dataset.with_name(name))
+                for name in (dataset.name, FIXTURES_FILE, PROFILES_FILE, EMPTY_CELLS_FILE)
+            )
             if self._bank is None or stamp != self._stamp:
                 self._bank, self._stamp = banks.load(dataset), stamp
             return self._bank
