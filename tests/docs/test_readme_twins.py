@@ -34,7 +34,9 @@ def test_the_twins_link_to_the_same_pages_and_pictures_and_to_each_other(
 
 def test_the_readme_shows_every_main_page(readme: Document) -> None:
     pictures = {link for link in readme.links if link.endswith(".png")}
-    assert pictures == {f"docs/images/{name}.png" for name in ("overview", "runs", "results", "review", "providers")}
+    assert pictures == {
+        f"docs/images/{name}.png" for name in ("overview", "runs", "results", "review", "providers", "bank")
+    }
 
 
 def test_the_readme_names_the_two_commands_of_a_newcomer(readme: Document) -> None:
