@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
@@ -11,9 +10,11 @@ from typing import Any
 from jsonschema.exceptions import SchemaError
 from jsonschema.validators import Draft202012Validator
 
+from engine import rules
 from engine.bank.problems import one_of
 from engine.domain.cases import Case, EmptyCells, Fixture, Instance, Mode, Profile, ToolCallPolicy
 from engine.domain.clauses import BY_ID, GROUPS
+from engine.errors import InputError
 
 Finding = tuple[str, str, str]
 """The key, what is wrong with it, and what to do."""
@@ -34,9 +35,10 @@ def case_findings(case: Case) -> Iterator[Finding]:
         for position, pattern in enumerate(check.patterns):
             where = f"checks[{number}].patterns[{position}]"
             try:
-                compiled = re.compile(pattern, re.IGNORECASE)
-            except re.error as error:
-                yield where, f"check {check.check_id!r}: not a regular expression ({error})", "correct the pattern"
+                compiled = rules.compiled(pattern)  # kept: judging finds it ready
+            except InputError as error:
+                words = f"check {check.check_id!r}: not a regular expression ({error.__cause__})"
+                yield where, words, "correct the pattern"
                 continue
             if unicodedata.normalize("NFKC", pattern) != pattern:
                 # The text is folded before it is searched, so a full-width character in a pattern never fits.
