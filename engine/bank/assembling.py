@@ -5,30 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from engine.bank import checking
-from engine.bank.loading import Bank, expand
-from engine.bank.problems import Problem, error_for, from_validation
+from engine.bank.loading import Bank, checked, expand
+from engine.bank.problems import Problem, error_for
 from engine.domain.cases import Case, Fixture, Instance, Profile
-
-
-def checked(case: Case, fixtures: Mapping[str, Fixture], *, file: str) -> tuple[list[Instance], list[Problem]]:
-    """A case and its variants as they would be executed, and what keeps them from it."""
-    subject = f"case {case.case_id!r}"
-    problems = [Problem(file, subject, *words, item=case.case_id) for words in checking.case_findings(case)]
-    instances: list[Instance] = []
-    for instance_id, values in expand(case):
-        whose = subject if instance_id == case.case_id else f"{subject}, variant {instance_id.partition('/')[2]!r}"
-        try:
-            instance = Instance(**values)
-        except ValidationError as error:
-            problems += from_validation(error, Instance, file=file, subject=whose, item=instance_id)
-            continue
-        instances.append(instance)
-        found = checking.instance_findings(instance, fixtures)
-        problems += [Problem(file, whose, *words, item=instance_id) for words in found]
-    return instances, problems
 
 
 def require_executable(cases: Iterable[Case], fixtures: Mapping[str, Fixture], *, file: str) -> dict[str, Fixture]:

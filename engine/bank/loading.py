@@ -126,7 +126,7 @@ def _read(dataset_file: Path) -> Reading:
     problems += found
     instances: list[Instance] = []
     for case in cases:
-        expanded, found = _checked(case, fixtures_by_id, file=dataset_file.name)
+        expanded, found = checked(case, fixtures_by_id, file=dataset_file.name)
         instances += expanded
         problems += found
     bank = Bank(
@@ -182,7 +182,8 @@ def expand(case: Case) -> Iterator[tuple[str, dict[str, Any]]]:
         yield instance_id, shared | {k: v for k, v in own.items() if v is not None} | {"instance_id": instance_id}
 
 
-def _checked(case: Case, fixtures: Mapping[str, Fixture | None], *, file: str) -> tuple[list[Instance], list[Problem]]:
+def checked(case: Case, fixtures: Mapping[str, Fixture | None], *, file: str) -> tuple[list[Instance], list[Problem]]:
+    """A case and its variants as they would be executed, and what keeps them from it."""
     subject = f"case {case.case_id!r}"
     problems = [Problem(file, subject, *found, item=case.case_id) for found in checking.case_findings(case)]
     instances: list[Instance] = []
