@@ -137,7 +137,9 @@ def _check_findings(case: Case, instances: list[Instance], *, file: str) -> Iter
                 problem = f"check {check.check_id!r} can never be met: {reason}"
                 yield Finding(file=file, case=case.case_id, key=key, problem=problem, fix="correct the pattern")
             if check.kind is CheckKind.FORBID:
-                hit = next(((whose, match[0]) for whose, text in asked if (match := compiled.search(text))), None)
+                hit = next(
+                    ((whose, rules.quote(match)) for whose, text in asked if (match := compiled.search(text))), None
+                )
                 if hit is not None:
                     yield Finding(
                         file=file,

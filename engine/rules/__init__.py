@@ -62,6 +62,12 @@ def compiled(pattern: str) -> re.Pattern[str]:
         raise InputError(f"the pattern {pattern!r} is not a regular expression: {error}", code="bad_pattern") from error
 
 
+def quote(match: re.Match[str]) -> str:
+    """What a pattern found: its group called `quote` where it has one and that took part, else all it matched."""
+    said = match["quote"] if "quote" in match.re.groupindex else None
+    return match[0] if said is None else said
+
+
 class Finding(Model):
     """A hard check that objects.
 
@@ -91,7 +97,7 @@ def _forbidden(check: Check, texts: Sequence[str]) -> Finding | None:
         for pattern in check.patterns:
             match = compiled(pattern).search(text)
             if match is not None:
-                return Finding(check=check, turn=turn, quote=match[0])
+                return Finding(check=check, turn=turn, quote=quote(match))
     return None
 
 
