@@ -75,7 +75,8 @@ def test_a_decision_in_one_tab_never_lands_on_what_another_tab_has_moved_on_to(
     expect(b.locator("button[kind=primary]", has_text="gives operational detail")).to_be_visible()
     settled(b)
     b.get_by_role("button", name=re.compile(r"^Skip\b")).click()
-    settled(b)
+    # The next answer has a note of its own; until the old one is gone, both stand on the page.
+    expect(b.get_by_text("seen in the other tab", exact=True)).to_have_count(0)
     expect(b.get_by_placeholder("What decided it?")).to_have_value("")
 
     with engines.opened(tmp_path, run_worker=False) as engine:
