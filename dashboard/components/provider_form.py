@@ -130,7 +130,7 @@ def draw(provider: Provider | None) -> bool:
     left.text_input(_("Name"), key=KEY("name"), max_chars=80, live=True, persist_state="session")
     right.segmented_control(
         _("Kind"),
-        list(ProviderKind),
+        [ProviderKind.OPENAI, ProviderKind.DEMO],
         format_func={
             ProviderKind.OPENAI: _("OpenAI-compatible"),
             ProviderKind.DEMO: _("built-in demo"),

@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol
 
 from pydantic import Field
 
-from engine.domain.base import Model
+from engine.domain.base import Model, Timestamp
 from engine.domain.cases import ToolDef
 
 
@@ -37,6 +37,25 @@ class Message(Model):
     fixtures: tuple[FixtureRef, ...] = ()
 
 
+class Dialect(Model):
+    """How an endpoint wants to be spoken to, as probing found out. Frozen into the run, so that every call is alike."""
+
+    left_out: tuple[str, ...] = ()
+    """Parameters the endpoint refuses, so they are not sent, such as `temperature`."""
+    renamed: dict[str, str] = {}
+    """Parameters and roles under the name it accepts, such as `max_tokens`: `max_completion_tokens`."""
+
+
+class Pace(Model):
+    """How fast an endpoint lets itself be asked right now."""
+
+    limit: int
+    """Calls allowed at once: at most the configured concurrency, fewer after it said that it is asked too fast."""
+    in_flight: int
+    paused_until: Timestamp | None
+    """No call starts before this moment: the endpoint asked for a pause."""
+
+
 class ChatRequest(Model):
     """One call. `images` maps the SHA-256 of each image in `messages` to its bytes."""
 
@@ -46,6 +65,7 @@ class ChatRequest(Model):
     images: dict[str, bytes] = Field(default={}, repr=False)
     temperature: float | None = None
     max_tokens: int | None = None
+    dialect: Dialect = Dialect()
 
 
 class FinishReason(StrEnum):

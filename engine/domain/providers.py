@@ -13,6 +13,12 @@ from engine.domain.base import Model, Timestamp
 class ProviderKind(StrEnum):
     OPENAI = "openai"
     """Chat completions, also of compatible gateways."""
+    AZURE = "azure"
+    """Chat completions as Azure serves them: a deployment in the path, an api-version, the key in a header."""
+    ANTHROPIC = "anthropic"
+    """Messages."""
+    OLLAMA = "ollama"
+    """A local Ollama server's own chat route."""
     DEMO = "demo"
     """Built in, simulated: no key, no network."""
 
@@ -30,6 +36,17 @@ class ProviderDraft(Model):
     max_concurrency: int = Field(default=8, ge=1, le=512)
     requests_per_minute: int | None = Field(default=None, ge=1)
     timeout_seconds: float | None = Field(default=None, gt=0, le=3600)
+    """On one whole call, connecting included."""
+    connect_timeout_seconds: float | None = Field(default=None, gt=0, le=600)
+    """On connecting alone; None leaves only the limit on the whole call."""
+    stream: bool = False
+    """Ask for the answer piece by piece; what is kept is the same."""
+    use_proxy: bool = False
+    """Go through the proxy that the server's environment names (HTTPS_PROXY, NO_PROXY)."""
+    ca_file: str | None = Field(default=None, max_length=1000)
+    """A PEM file on the server with the authorities that this endpoint's certificate may come from."""
+    verify_tls: bool = True
+    """Off accepts any certificate: it is audited and printed in the report."""
     extra_headers: dict[str, str] = {}
     extra_body: dict[str, Any] = {}
 
@@ -47,6 +64,11 @@ class ProviderChange(Model):
     max_concurrency: int | None = Field(default=None, ge=1, le=512)
     requests_per_minute: int | None = Field(default=None, ge=1)
     timeout_seconds: float | None = Field(default=None, gt=0, le=3600)
+    connect_timeout_seconds: float | None = Field(default=None, gt=0, le=600)
+    stream: bool | None = None
+    use_proxy: bool | None = None
+    ca_file: str | None = Field(default=None, max_length=1000)
+    verify_tls: bool | None = None
     extra_headers: dict[str, str] | None = None
     extra_body: dict[str, Any] | None = None
 
@@ -64,6 +86,11 @@ class Provider(Model):
     max_concurrency: int
     requests_per_minute: int | None
     timeout_seconds: float | None
+    connect_timeout_seconds: float | None
+    stream: bool
+    use_proxy: bool
+    ca_file: str | None
+    verify_tls: bool
     extra_headers: dict[str, str]
     extra_body: dict[str, Any]
     api_key_set: bool

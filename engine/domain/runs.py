@@ -86,10 +86,37 @@ class EndpointSettings(Model):
     max_concurrency: int
     requests_per_minute: int | None = None
     timeout_s: float
+    connect_timeout_s: float | None = None
+    stream: bool = False
+    use_proxy: bool = False
+    ca_file: str | None = None
+    verify_tls: bool = True
     extra_headers: dict[str, str] = {}
     extra_body: dict[str, Any] = {}
     api_key_env: str | None = None
     """Name of the environment variable that holds the key, for endpoints given on the command line."""
+
+
+class JobKind(StrEnum):
+    """What the engine is to do with a run."""
+
+    EXECUTE = "execute"
+    """Start or resume: every instance without a stored answer is asked, what lacks a verdict is judged."""
+    RETRY = "retry"
+    """Ask `execution_ids` anew; earlier attempts are kept."""
+    JUDGE = "judge"
+    """Judge stored answers with the run's judge; the model under test is not called."""
+
+
+class Job(Model):
+    """One piece of work on one run."""
+
+    kind: JobKind = JobKind.EXECUTE
+    execution_ids: tuple[int, ...] = ()
+    only_missing: bool = False
+    """JUDGE: leave what has a verdict as it is."""
+    before: RunStatus = RunStatus.PENDING
+    """What the run was: a retry that leaves instances unexecuted returns it there."""
 
 
 class RunConfig(Model):

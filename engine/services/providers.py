@@ -184,6 +184,11 @@ def endpoint_of(engine: Engine, provider: Provider, model: str | None) -> Endpoi
         max_concurrency=provider.max_concurrency,
         requests_per_minute=provider.requests_per_minute,
         timeout_s=provider.timeout_seconds or engine.settings.request_timeout_seconds,
+        connect_timeout_s=provider.connect_timeout_seconds,
+        stream=provider.stream,
+        use_proxy=provider.use_proxy,
+        ca_file=provider.ca_file,
+        verify_tls=provider.verify_tls,
         extra_headers=provider.extra_headers,
         extra_body=provider.extra_body,
     )

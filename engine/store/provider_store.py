@@ -109,7 +109,7 @@ class ProviderStore:
         return None if row.key_ciphertext is None else bytes(row.key_ciphertext)
 
 
-NULLABLE = frozenset({"requests_per_minute", "timeout_seconds"})
+NULLABLE = frozenset({"requests_per_minute", "timeout_seconds", "connect_timeout_seconds", "ca_file"})
 
 
 def _columns(values: dict[str, Any]) -> dict[str, Any]:
@@ -163,6 +163,11 @@ def _provider(row: Row[Any]) -> Provider:
         max_concurrency=row.max_concurrency,
         requests_per_minute=row.requests_per_minute,
         timeout_seconds=row.timeout_seconds,
+        connect_timeout_seconds=row.connect_timeout_seconds,
+        stream=row.stream,
+        use_proxy=row.use_proxy,
+        ca_file=row.ca_file,
+        verify_tls=row.verify_tls,
         extra_headers=from_json(row.extra_headers),
         extra_body=from_json(row.extra_body),
         api_key_set=row.key_ciphertext is not None,

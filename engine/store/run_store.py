@@ -14,6 +14,7 @@ from sqlalchemy.dialects.sqlite import insert as insert_or
 
 from engine.domain.base import Page, utc_now
 from engine.domain.cases import Fixture, Instance
+from engine.domain.chat import Dialect
 from engine.domain.runs import ExecutionStatus, Run, RunConfig, RunDraft, RunStatus, VerdictCounts, Waiting
 from engine.errors import ConflictError, InputError, NotFoundError
 from engine.store.database import Database
@@ -153,6 +154,13 @@ class RunStore:
     def require(self, run_id: int) -> None:
         """Raises NotFoundError, code `run_not_found`; cheaper than `get`, which counts."""
         self._column(run_id, "status")
+
+    def dialect(self, run_id: int) -> Dialect:
+        """How the run's endpoint wants to be spoken to, as its probing found out."""
+        return Dialect.model_validate_json(self._column(run_id, "dialect"))
+
+    def set_dialect(self, run_id: int, dialect: Dialect) -> None:
+        self._update(run_id, {"dialect": dialect.model_dump_json()})
 
     def set_capabilities(self, run_id: int, capabilities: Mapping[str, bool | None]) -> None:
         self._update(run_id, {"capabilities": json.dumps(dict(capabilities))})
@@ -310,6 +318,7 @@ def _insert_run(connection: Connection, draft: RunDraft, *, total: int, now: dat
             total_count=total,
             created_at=now,
             capabilities="{}",
+            dialect="{}",
             warnings=to_json(draft.warnings).decode(),
             config=draft.config.model_dump_json(),
             fixtures=to_json(draft.fixtures).decode(),

@@ -164,6 +164,11 @@ class ProviderRow(Row, table=True):
     max_concurrency: int
     requests_per_minute: int | None
     timeout_seconds: float | None
+    connect_timeout_seconds: float | None
+    stream: bool
+    use_proxy: bool
+    ca_file: str | None
+    verify_tls: bool
     extra_headers: str = _text()
     extra_body: str = _text()
     key_ciphertext: bytes | None = Field(sa_type=LargeBinary)
@@ -198,6 +203,7 @@ class RunRow(Row, table=True):
     finished_at: datetime | None = _moment()
     cancel_requested_at: datetime | None = _moment()
     capabilities: str = _text()
+    dialect: str = _text()
     waiting: str | None = _text()
     error: str | None = _text()
     warnings: str = _text()
