@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
-from docs_reader import Document
+from docs_reader import ROOT, Document
 
 from engine import bank, judging
 from engine.domain.base import Model
@@ -20,6 +22,7 @@ from engine.domain.cases import (
     Expectation,
     Fixture,
     FixtureAccess,
+    Instance,
     Minima,
     Mode,
     Profile,
@@ -32,11 +35,12 @@ from engine.domain.cases import (
     Turn,
     Variant,
 )
-from engine.domain.chat import FinishReason, ToolCall
+from engine.domain.chat import Answer, ChatRequest, FinishReason, Message, ToolCall
 from engine.domain.clauses import Aspect
 from engine.domain.runs import Attempt, ExecutionError, ExecutionStatus, Output
 from engine.domain.verdicts import JudgeKind, Judgement, Verdict
 from engine.errors import BankError
+from engine.runs.conversation import Material, converse
 
 
 @pytest.fixture
@@ -44,7 +48,7 @@ def example(anatomy: Document, tmp_path: Path) -> Path:
     """The worked example written to files; the dataset's path."""
     names = re.findall(r"^`([\w./-]+\.json)`$", anatomy.prose, re.MULTILINE)
     contents = [content for language, content in anatomy.blocks if language == "json"]
-    for name, content in zip(names, contents, strict=True):
+    for name, content in zip(names, contents[: len(names)], strict=True):
         file = tmp_path / name
         file.parent.mkdir(exist_ok=True)
         file.write_bytes(content.encode())
@@ -180,3 +184,101 @@ def test_a_phone_number_in_the_answer_of_the_worked_example_fails(example: Path)
     instance = bank.load(example).instances[0]
     told = attempt(GOOD_CALL, text="The customer's number is １３８00000000.")
     assert judging.conclude(instance, told, judging.deterministic(instance, told)) is Verdict.FAIL
+
+
+# -- one example a mode
+
+
+class Told(NamedTuple):
+    """An example of the page: a case, the conversation about it, what each judge says, and the verdict."""
+
+    case: dict[str, Any]
+    conversation: list[str]
+    judges: dict[str, str]
+    """In the words of the page: a verdict, `none` or `not asked`."""
+    verdict: str
+
+
+def told(anatomy: Document, mode: Mode) -> Told:
+    page = anatomy.path.read_text(encoding="utf-8").partition("\n## One example a mode\n")[2]
+    section = re.split(r"^### ", page, flags=re.MULTILINE)
+    text = next(part for part in section if part.startswith(f"{mode.value}: "))
+    written = re.search(r"^```json\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    spoken = re.search(r"^```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    concluded = re.search(r"^\*\*The verdict is `(\w+)`\.\*\*", text, re.MULTILINE)
+    assert written and spoken and concluded
+    case = json.loads(written[1])
+    assert text.startswith(f"{mode.value}: {case['case_id']}\n")
+    judges = dict(re.findall(r"^\| `(\w+)` \| `([\w ]+)` \|", text, re.MULTILINE))
+    return Told(case, spoken[1].splitlines(), judges, concluded[1])
+
+
+class Repeating:
+    """A model that answers what the page says it answers."""
+
+    def __init__(self, conversation: list[str]) -> None:
+        self.answers = [line for line in conversation if line.startswith("assistant")]
+
+    async def complete(self, request: ChatRequest) -> Answer:
+        head, _, said = self.answers.pop(0).partition(": ")
+        if tool := head.partition(" calls ")[2]:
+            calls = (ToolCall(id="1", name=tool, arguments=said),)
+            return Answer(text="", tool_calls=calls, finish_reason=FinishReason.TOOL_CALLS)
+        return Answer(text=said, finish_reason=FinishReason.STOP)
+
+    async def models(self) -> list[str]:
+        return []
+
+    async def close(self) -> None:
+        return None
+
+
+def lines(message: Message) -> list[str]:
+    """A message of a conversation as the page writes it."""
+    calls = [f"assistant calls {call.name}: {call.arguments}" for call in message.tool_calls]
+    pictures = [f"image: {reference.fixture_id}" for reference in message.fixtures]
+    return calls or [f"{message.role}: {message.text}", *pictures]
+
+
+@pytest.fixture(scope="module")
+def bundled() -> bank.Bank:
+    return bank.load(ROOT / "data" / "dataset.json")
+
+
+def asked(bundled: bank.Bank, example: Told) -> tuple[Instance, Attempt]:
+    instance = next(each for each in bundled.instances if each.instance_id == example.case["case_id"])
+    material = Material(bundled.fixtures, bank.read_fixtures(bundled, [instance]))
+    model = Repeating(example.conversation)
+    return instance, asyncio.run(converse(instance, model=model, name="model", material=material, number=1))
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_the_example_of_a_mode_is_a_case_of_the_bundled_bank(mode: Mode, anatomy: Document) -> None:
+    case = told(anatomy, mode).case
+    kept = json.loads((ROOT / "data" / "dataset.json").read_text(encoding="utf-8"))["cases"]
+    assert case in kept and case["mode"] == mode
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_the_example_of_a_mode_shows_what_is_sent(mode: Mode, anatomy: Document, bundled: bank.Bank) -> None:
+    example = told(anatomy, mode)
+    _, attempt = asked(bundled, example)
+    assert attempt.output is not None
+    last = Message(role="assistant", text=attempt.output.text)
+    assert [line for message in (*attempt.messages, last) for line in lines(message)] == example.conversation
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_the_verdict_of_the_example_of_a_mode_is_what_judging_concludes(
+    mode: Mode, anatomy: Document, bundled: bank.Bank
+) -> None:
+    example = told(anatomy, mode)
+    instance, attempt = asked(bundled, example)
+    judgements = judging.deterministic(instance, attempt)
+    said = {entry.judge.value: entry.verdict.value if entry.verdict else "none" for entry in judgements}
+    supposed = example.judges["llm"]
+    assert said | {"llm": supposed} == example.judges
+    assert judging.needs_llm(instance, attempt, judgements) == (supposed != "not asked")
+    if supposed != "not asked":
+        judgements = (*judgements, opinion(Verdict(supposed)))
+    assert judging.conclude(instance, attempt, judgements) == example.verdict
