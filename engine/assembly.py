@@ -31,6 +31,7 @@ from engine.domain.runs import EndpointSettings
 from engine.errors import ConflictError, UnavailableError
 from engine.providers import RetryPolicy, demo
 from engine.providers.probing import probe
+from engine.runs import milestones
 from engine.runs.worker import Worker
 from engine.settings import Settings
 from engine.store import Database, EngineLock, GroupCommit, Stores
@@ -203,7 +204,7 @@ def open_engine(settings: Settings, *, run_worker: bool, name: str) -> Engine:
         name: How others see the holder, such as `serve` or `run`.
 
     Raises:
-        InputError: a setting cannot be used (`bad_database_url`, `weak_secret`).
+        InputError: a setting cannot be used (`bad_database_url`, `weak_secret`, `bad_setting`).
         UnavailableError: the database cannot be read, or its schema is not this release's.
     """
     database = Database(settings.database_url)
@@ -216,10 +217,11 @@ def open_engine(settings: Settings, *, run_worker: bool, name: str) -> Engine:
 
 def _open(settings: Settings, database: Database, *, run_worker: bool, name: str) -> Engine:
     database.check()
+    milestones.arm("" if settings.is_production else settings.magistrate_kill_at)
     stores = Stores.over(database)
     lock = EngineLock(database, name=name)
     locked = run_worker and lock.acquire()
-    commit = GroupCommit(database) if locked else None
+    commit = GroupCommit(database, milestone=milestones.reached) if locked else None
     engine = Engine(
         settings=settings,
         database=database,

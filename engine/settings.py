@@ -57,6 +57,9 @@ class Settings(BaseSettings):
 
     bank_file: Path = ROOT / "data" / "dataset.json"
 
+    magistrate_kill_at: str = ""
+    """A testing aid: the moment of a run at which this process kills itself. Ignored in production."""
+
     @property
     def is_production(self) -> bool:
         return self.app_env == "production"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
@@ -200,10 +200,16 @@ class GroupCommit:
     A future fails alone with InputError `unstorable_value` (text that is no valid Unicode) or ConflictError
     `attempt_conflict` (not the next attempt, or nothing to judge), and with its whole batch with UnavailableError
     `storage_full` or `database_unavailable`; then nothing of the batch was written, and the next batch is tried.
+
+    Args:
+        database: Where to.
+        milestone: Called with `committing` in the full transaction and with `committed` when it is through, before
+            anybody is told; tests end the process there.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, milestone: Callable[[str], None] | None = None) -> None:
         self._database = database
+        self._milestone = milestone or _pass
         self._queue: SimpleQueue[_Item | None] = SimpleQueue()
         self._door = threading.Lock()
         self._stopped = False
@@ -275,16 +281,22 @@ class GroupCommit:
             with self._database.writing() as connection:
                 for part in _parts(batch):
                     _write(connection, part, failed)
+                self._milestone("committing")
         except Exception as error:  # noqa: BLE001 - whatever it is, it goes to those who wait, and the thread lives on
             for item in batch:
                 item.future.set_exception(error)
             return
         self.commits += 1
+        self._milestone("committed")
         for item in batch:
             if item in failed:
                 item.future.set_exception(failed[item])
             else:
                 item.future.set_result(None)
+
+
+def _pass(_milestone: str) -> None:
+    """Nobody wants to know."""
 
 
 def _parts(batch: list[_Item]) -> Iterator[list[_Item]]:

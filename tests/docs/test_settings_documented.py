@@ -16,6 +16,7 @@ FIELDS = Settings.model_fields
 SPECIAL_DEFAULTS = {
     "cors_allow_origins": "(empty)",
     "provider_allowed_hosts": "(empty)",
+    "magistrate_kill_at": "(empty)",
     "auth_token_secret": "(written by the first start)",
     "secrets_key_file": "(beside the database)",
 }
