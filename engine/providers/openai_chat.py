@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,10 +11,22 @@ from pydantic import SecretStr
 
 from engine.domain.chat import Answer, ChatRequest, FinishReason, Message, RefusalType, ToolCall, Usage
 from engine.domain.runs import EndpointSettings
-from engine.errors import InputError, ProviderError
 from engine.providers import faults
 from engine.providers.addresses import ENDPOINT, check_base_url
 from engine.providers.transport import NO_RETRY, Endpoint, RetryPolicy
+from engine.providers.wire import (
+    apart,
+    checked_extra,
+    checked_headers,
+    checked_key,
+    count,
+    empty_answer,
+    error_in_200,
+    json_bytes,
+    picture,
+    read_json,
+    storable,
+)
 
 _FINISH = {
     "stop": FinishReason.STOP,
@@ -32,24 +42,6 @@ _FINISH = {
     "function_call": FinishReason.TOOL_CALLS,
 }
 _OURS = frozenset({"model", "messages", "tools", "stream"})
-_FORBIDDEN_HEADERS = frozenset(
-    {
-        "host",
-        "content-length",
-        "content-type",
-        "transfer-encoding",
-        "connection",
-        "accept-encoding",
-        "expect",
-        "upgrade",
-    }
-)
-_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_THINK_OPEN = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
-_THINK_BLOCK = re.compile(r"(?:\A|(?<=\n))[ \t]*<think(?:ing)?>(.*?)</think(?:ing)?>\s*", re.IGNORECASE | re.DOTALL)
-_THINK_CLOSE = re.compile(r"</think(?:ing)?>\s*", re.IGNORECASE)
-_LARGEST_COUNT = 2**53
 
 
 def build(
@@ -82,13 +74,13 @@ class OpenAIChat:
         allowed_hosts: tuple[str, ...] = (),
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        key = _checked_key(api_key)
-        headers = _checked_headers(settings.extra_headers)
+        key = checked_key(api_key)
+        headers = checked_headers(settings.extra_headers)
         headers.setdefault("content-type", "application/json")
         headers.setdefault("user-agent", "magistrate")
         if key:
             headers.setdefault("authorization", f"Bearer {key}")
-        self._extra = _checked_extra(settings.extra_body)
+        self._extra = checked_extra(settings.extra_body, ours=_OURS)
         self._retry = retry
         self._endpoint = Endpoint(
             base_url,
@@ -117,7 +109,7 @@ class OpenAIChat:
         await self._endpoint.close()
 
     async def _complete(self, request: ChatRequest, retry: RetryPolicy) -> Answer:
-        content = _json_bytes(self._body(request))
+        content = json_bytes(self._body(request))
         try:
             answer, tries = await self._endpoint.call("POST", ENDPOINT, content, self._read_answer, retry=retry)
         except faults.FilterBlocked as blocked:
@@ -151,11 +143,11 @@ class OpenAIChat:
         return body
 
     def _read_answer(self, body: bytes) -> Answer:
-        content = self._read_json(body)
+        content = read_json(body, where=self._endpoint.where)
         where = self._endpoint.where
         choices = content.get("choices")
         if choices is None and content.get("error"):
-            raise self._error_in_200(content)
+            raise error_in_200(content, where=where, secrets=self._endpoint.secrets)
         if not isinstance(choices, list):
             raise faults.malformed("JSON without a list of choices", where=where)
         if not choices:
@@ -166,38 +158,8 @@ class OpenAIChat:
             raise faults.malformed("a choice without a message", where=where)
         return _answer(content, choice, message, where=where)
 
-    def _read_json(self, body: bytes) -> dict[str, Any]:
-        where = self._endpoint.where
-        try:
-            content = json.loads(body)
-        except (ValueError, RecursionError):
-            start = body.lstrip()[:1]
-            if not start:
-                raise faults.malformed("an empty body", where=where) from None
-            if start == b"<":
-                raise faults.malformed(faults.provider_words(body)[0], where=where) from None
-            if start in b"{[":
-                raise faults.malformed("JSON that breaks off or cannot be read", where=where) from None
-            raise faults.malformed("something that is not JSON", where=where) from None
-        if not isinstance(content, dict):
-            raise faults.malformed("JSON that is not an object", where=where)
-        return content
-
-    def _error_in_200(self, content: dict[str, Any]) -> ProviderError:
-        """Some gateways report a failure below them with status 200 and the real status inside."""
-        error = content["error"]
-        inner = error.get("code") if isinstance(error, dict) else None
-        status = int(inner) if isinstance(inner, int | str) and re.fullmatch(r"[45]\d\d", str(inner)) else None
-        if status is not None:
-            return faults.from_status(
-                status, {}, json.dumps(content).encode(), where=self._endpoint.where, secrets=self._endpoint.secrets
-            )
-        said, word = faults.words_of(content)
-        words = self._endpoint.secrets.masked(f"{word}: {said}" if word and said else said or word)
-        return faults.malformed(f"an error instead of an answer: {words}", where=self._endpoint.where)
-
     def _read_models(self, body: bytes) -> list[str]:
-        content = self._read_json(body)
+        content = read_json(body, where=self._endpoint.where)
         items = content.get("data", content.get("models"))
         if not isinstance(items, list):
             raise faults.malformed("JSON without a list of models", where=self._endpoint.where)
@@ -219,19 +181,10 @@ def _wire_message(message: Message, images: Mapping[str, bytes]) -> dict[str, An
     if pictures:
         parts: list[dict[str, Any]] = [{"type": "text", "text": message.text}] if message.text else []
         for fixture in pictures:
-            if fixture.sha256 not in images:
-                raise InputError(f"the bytes of image {fixture.fixture_id} are missing", code="missing_image")
-            data = base64.b64encode(images[fixture.sha256]).decode("ascii")
+            data = picture(fixture, images)
             parts.append({"type": "image_url", "image_url": {"url": f"data:{fixture.media_type};base64,{data}"}})
         wire["content"] = parts
     return wire
-
-
-def _json_bytes(body: dict[str, Any]) -> bytes:
-    try:
-        return json.dumps(body, ensure_ascii=False).encode()
-    except UnicodeEncodeError:  # half of a surrogate pair in a question; escaped, it still travels as it is
-        return json.dumps(body).encode()
 
 
 def _answer(content: dict[str, Any], choice: dict[str, Any], message: dict[str, Any], *, where: str) -> Answer:
@@ -246,7 +199,7 @@ def _answer(content: dict[str, Any], choice: dict[str, Any], message: dict[str, 
         refusal_type = RefusalType.MODEL
     text = text if text.strip() else refusal
     if not text.strip() and not calls and refusal_type is None:
-        raise _empty(reason, reasoning, where=where)
+        raise empty_answer(reason, reasoning, where=where)
     served = content.get("model")
     return Answer(
         text=text,
@@ -256,21 +209,6 @@ def _answer(content: dict[str, Any], choice: dict[str, Any], message: dict[str, 
         reasoning=reasoning,
         usage=_usage(content.get("usage")),
         served_model=faults.cleaned(served, 200) if isinstance(served, str) and served else None,
-    )
-
-
-def _empty(reason: FinishReason, reasoning: str, *, where: str) -> ProviderError:
-    why = ""
-    if reason is FinishReason.LENGTH:
-        why = "; its length limit was reached before the answer began"
-    elif reasoning:
-        why = "; there was reasoning only"
-    return ProviderError(
-        f"{where} answered without text or tool call{why}",
-        code="empty_answer",
-        retryable=False,
-        status=200,
-        hint="Raise the model's output limit." if why else "Ask the model directly; it may not be a chat model.",
     )
 
 
@@ -291,14 +229,14 @@ def _texts(message: dict[str, Any], *, where: str) -> tuple[str, str, str]:
         if isinstance(message.get(name), str):
             thoughts.insert(0, message[name])
             break
-    text, inside = _apart(text)
+    text, inside = apart(text)
     thoughts.extend(inside)
     if isinstance(message.get("refusal"), str):
         refusals.append(message["refusal"])
     return (
-        _storable(text),
-        _storable("\n\n".join(thought.strip() for thought in thoughts if thought.strip())),
-        _storable("\n".join(refusal for refusal in refusals if refusal.strip())),
+        storable(text),
+        storable("\n\n".join(thought.strip() for thought in thoughts if thought.strip())),
+        storable("\n".join(refusal for refusal in refusals if refusal.strip())),
     )
 
 
@@ -324,26 +262,6 @@ def _part(part: Any, thoughts: list[str], refusals: list[str]) -> str:
     return inner if kind in ("text", "output_text") and isinstance(inner, str) else ""
 
 
-def _apart(text: str) -> tuple[str, list[str]]:
-    """The answer without its think blocks, and what they held. A block that never ends is all reasoning."""
-    if "think" not in text.lower():
-        return text, []
-    thoughts: list[str] = []
-
-    def keep(match: re.Match[str]) -> str:
-        thoughts.append(match[1])
-        return ""
-
-    rest = _THINK_BLOCK.sub(keep, text)
-    unfinished = _THINK_OPEN.match(rest)
-    if unfinished:
-        return "", [*thoughts, rest[unfinished.end() :]]
-    closing = _THINK_CLOSE.search(rest)
-    if closing and not thoughts and "<think" not in rest.lower():  # some templates put the opening tag into the prompt
-        return rest[closing.end() :], [rest[: closing.start()]]
-    return rest, thoughts
-
-
 def _tool_calls(message: dict[str, Any], *, where: str) -> tuple[ToolCall, ...]:
     listed = message.get("tool_calls")
     if listed is not None and not isinstance(listed, list):
@@ -365,9 +283,9 @@ def _tool_calls(message: dict[str, Any], *, where: str) -> tuple[ToolCall, ...]:
         given = entry.get("id")
         calls.append(
             ToolCall(
-                id=_storable(given) if isinstance(given, str) and given else f"call_{index}",
-                name=_storable(name),
-                arguments=_storable(arguments),
+                id=storable(given) if isinstance(given, str) and given else f"call_{index}",
+                name=storable(name),
+                arguments=storable(arguments),
             )
         )
     return tuple(calls)
@@ -376,58 +294,7 @@ def _tool_calls(message: dict[str, Any], *, where: str) -> tuple[ToolCall, ...]:
 def _usage(found: Any) -> Usage | None:
     if not isinstance(found, dict):
         return None
-    prompt, completion = _count(found.get("prompt_tokens")), _count(found.get("completion_tokens"))
+    prompt, completion = count(found.get("prompt_tokens")), count(found.get("completion_tokens"))
     if prompt is None and completion is None:
         return None
     return Usage(prompt_tokens=prompt, completion_tokens=completion)
-
-
-def _count(value: Any) -> int | None:
-    """A count we can believe; a string, a negative or an absurd number is as good as unknown."""
-    return value if type(value) is int and 0 <= value <= _LARGEST_COUNT else None
-
-
-def _storable(text: str) -> str:
-    """Halves of surrogate pairs cannot be stored as UTF-8; they become the replacement character."""
-    if text.isascii() or not _SURROGATE.search(text):
-        return text
-    return _SURROGATE.sub("\ufffd", text)
-
-
-def _checked_key(api_key: SecretStr | None) -> str:
-    key = api_key.get_secret_value().strip() if api_key is not None else ""
-    if not key.isascii() or any(ord(character) <= 32 or ord(character) == 127 for character in key):
-        raise InputError(
-            "the key holds spaces, line breaks or letters that no key has; copy it again",
-            code="bad_api_key",
-            fields=(("api_key", "cannot travel in a header"),),
-        )
-    return key
-
-
-def _checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    for name, value in headers.items():
-        problem = ""
-        if not _HEADER_NAME.fullmatch(name):
-            problem = "is no header name"
-        elif name.lower() in _FORBIDDEN_HEADERS:
-            problem = "is set by the connection itself"
-        elif not value.isascii() or any(ord(character) < 32 or ord(character) == 127 for character in value):
-            problem = "has a value with line breaks or letters that cannot travel in a header"
-        if problem:
-            message = f"the extra header {faults.cleaned(name, 60)!r} {problem}"
-            raise InputError(message, code="bad_header", fields=(("extra_headers", message),))
-    return {name.lower(): value for name, value in headers.items()}
-
-
-def _checked_extra(extra: Mapping[str, Any]) -> dict[str, Any]:
-    taken = sorted(_OURS & extra.keys())
-    problem = f"must not set {', '.join(taken)}" if taken else ""
-    try:
-        json.dumps(extra, allow_nan=False)
-    except (ValueError, TypeError, RecursionError):
-        problem = "cannot be written as JSON"
-    if problem:
-        message = f"the extra body {problem}"
-        raise InputError(message, code="bad_extra_body", fields=(("extra_body", message),))
-    return dict(extra)
