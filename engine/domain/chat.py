@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from pydantic import Field
 
@@ -66,6 +66,10 @@ class ChatRequest(Model):
     temperature: float | None = None
     max_tokens: int | None = None
     dialect: Dialect = Dialect()
+    json_output: bool = False
+    """Ask for a JSON object by the endpoint's own means, where it has one."""
+    stream: bool | None = None
+    """Piece by piece or whole; None leaves it to the endpoint's settings."""
 
 
 class FinishReason(StrEnum):
@@ -124,6 +128,24 @@ class ChatModel(Protocol):
     async def close(self) -> None:
         """Free connections."""
         ...
+
+
+class Connection(ChatModel, Protocol):
+    """A ChatModel with a line of its own to its endpoint."""
+
+    async def complete_once(self, request: ChatRequest) -> Answer:
+        """The same as `complete` without retries, for questions whose point is how the endpoint fares now."""
+        ...
+
+
+class Probed(NamedTuple):
+    """What asking an endpoint found out."""
+
+    capabilities: dict[str, bool | None]
+    """Able, not able, or None where a passing fault left it unknown."""
+    dialect: Dialect
+    warnings: tuple[str, ...]
+    """What a reader of the run should know: what is not sent, or sent otherwise."""
 
 
 JsonObject = dict[str, Any]

@@ -10,9 +10,12 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from engine.domain.chat import FinishReason, FixtureRef
+from engine.domain.chat import Dialect, FinishReason, FixtureRef, Message
 from engine.errors import InputError, ProviderError
 from engine.providers import faults
+
+SYSTEM = "system"
+"""In a dialect's `left_out`: the endpoint takes no system text of its own."""
 
 _FORBIDDEN_HEADERS = frozenset(
     {
@@ -47,6 +50,29 @@ def picture(fixture: FixtureRef, images: Mapping[str, bytes]) -> str:
     if fixture.sha256 not in images:
         raise InputError(f"the bytes of image {fixture.fixture_id} are missing", code="missing_image")
     return base64.b64encode(images[fixture.sha256]).decode("ascii")
+
+
+def spoken(body: dict[str, Any], dialect: Dialect) -> dict[str, Any]:
+    """The body without the parameters the endpoint refuses, and with the names it accepts."""
+    if not dialect.left_out and not dialect.renamed:
+        return body
+    return {dialect.renamed.get(name, name): value for name, value in body.items() if name not in dialect.left_out}
+
+
+def folded(messages: tuple[Message, ...], dialect: Dialect) -> tuple[Message, ...]:
+    """The messages; where the endpoint refuses system text, it stands before the first message of the user."""
+    if SYSTEM not in dialect.left_out:
+        return messages
+    system = "\n\n".join(message.text for message in messages if message.role == SYSTEM)
+    rest = [message for message in messages if message.role != SYSTEM]
+    first = next((index for index, message in enumerate(rest) if message.role == "user"), None)
+    if not system:
+        return tuple(rest)
+    if first is None:
+        return (Message(role="user", text=system), *rest)
+    text = f"{system}\n\n{rest[first].text}" if rest[first].text else system
+    rest[first] = rest[first].model_copy(update={"text": text})
+    return tuple(rest)
 
 
 def read_json(body: bytes, *, where: str) -> dict[str, Any]:
