@@ -51,37 +51,56 @@ def check_base_url(url: str, allowed_hosts: tuple[str, ...] = ()) -> str:
     Raises:
         InputError: code `bad_base_url`; says what is wrong with the address and what to write instead.
     """
+    origin, parsed = checked(url, allowed_hosts)
+    return f"{origin}{_base_path(parsed)}{query_of(parsed)}"
+
+
+def checked(url: str, allowed_hosts: tuple[str, ...] = ()) -> tuple[str, httpx.URL]:
+    """Scheme, host and port in their one form, and the whole address, whose path each kind reads in its own way.
+
+    Raises:
+        InputError: code `bad_base_url`.
+    """
     text = url.strip()
     if not text:
-        raise _refused("the base URL is empty; write it like https://api.example.com/v1")
+        raise refused("the base URL is empty; write it like https://api.example.com/v1")
     if any(ord(character) <= 32 or ord(character) == 127 for character in text) or "\\" in text:
-        raise _refused("the base URL holds spaces, line breaks or backslashes; write it in one piece")
+        raise refused("the base URL holds spaces, line breaks or backslashes; write it in one piece")
     scheme, separator, rest = text.partition("://")
     if not separator or scheme.lower() not in ("http", "https"):
-        raise _refused("the base URL must start with http:// or https://")
+        raise refused("the base URL must start with http:// or https://")
     authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
     if "@" in authority:
-        raise _refused("the base URL must not hold a user name or password; the key has a field of its own")
+        raise refused("the base URL must not hold a user name or password; the key has a field of its own")
     host = _written_host(authority)
     _check_host(host, allowed_hosts)
     try:
         parsed = httpx.URL(text)
         port = parsed.port
     except (httpx.InvalidURL, ValueError) as error:
-        raise _refused("the base URL cannot be read as an address; write it like https://api.example.com/v1") from error
+        raise refused("the base URL cannot be read as an address; write it like https://api.example.com/v1") from error
     if port is not None and not 0 < port < 65536:
-        raise _refused("the port of the base URL must lie between 1 and 65535")
+        raise refused("the port of the base URL must lie between 1 and 65535")
     if parsed.fragment:
-        raise _refused("the base URL must not hold a # part")
+        raise refused("the base URL must not hold a # part")
     for name in parsed.params:
         if _CREDENTIAL_NAMES.search(name):
-            raise _refused(f"the base URL must not carry {name[:40]!r}; the key has a field of its own")
+            raise refused(f"the base URL must not carry {name[:40]!r}; the key has a field of its own")
 
     shown_host = f"[{host}]" if ":" in host else host.lower()
     default_port = 443 if parsed.scheme == "https" else 80
     shown_port = "" if port in (None, default_port) else f":{port}"
-    query = f"?{parsed.query.decode('ascii')}" if parsed.query else ""
-    return f"{parsed.scheme}://{shown_host}{shown_port}{_base_path(parsed)}{query}"
+    return f"{parsed.scheme}://{shown_host}{shown_port}", parsed
+
+
+def query_of(url: httpx.URL) -> str:
+    """The query with its question mark; empty for none."""
+    return f"?{url.query.decode('ascii')}" if url.query else ""
+
+
+def plain_path(url: httpx.URL) -> str:
+    """The path without doubled and trailing slashes."""
+    return re.sub(r"/{2,}", "/", url.path).rstrip("/")
 
 
 def endpoint_url(base_url: str, path: str) -> httpx.URL:
@@ -92,13 +111,13 @@ def endpoint_url(base_url: str, path: str) -> httpx.URL:
 
 
 def _base_path(url: httpx.URL) -> str:
-    path = re.sub(r"/{2,}", "/", url.path).rstrip("/")
+    path = plain_path(url)
     if path.endswith(ENDPOINT):
         base = path.removesuffix(ENDPOINT)
         return base if _names_version(base) else path
     for other in _OTHER_APIS:
         if path.endswith(other):
-            raise _refused(f"the base URL ends in {other}, another kind of API; this one speaks chat completions")
+            raise refused(f"the base URL ends in {other}, another kind of API; this one speaks chat completions")
     path = path.removesuffix("/models")
     return path if _names_version(path) else f"{path}/v1"
 
@@ -112,42 +131,42 @@ def _written_host(authority: str) -> str:
     if authority.startswith("["):
         inside, closed, _port = authority[1:].partition("]")
         if not closed:
-            raise _refused("the IPv6 address of the base URL lacks its closing bracket")
+            raise refused("the IPv6 address of the base URL lacks its closing bracket")
         return inside
     return authority.partition(":")[0]
 
 
 def _check_host(host: str, allowed_hosts: tuple[str, ...]) -> None:
     if not host:
-        raise _refused("the base URL names no host")
+        raise refused("the base URL names no host")
     if ":" in host:
         try:
             address: IpAddress = ipaddress.IPv6Address(host)
         except ValueError as error:
-            raise _refused("the IPv6 address of the base URL cannot be read") from error
+            raise refused("the IPv6 address of the base URL cannot be read") from error
         if "%" in host:
-            raise _refused("the base URL must not name a network interface")
+            raise refused("the base URL must not name a network interface")
         if host.lower() != str(address) or (host != "::1" and any(address in net for net in _EMBEDS_IPV4)):
-            raise _refused("write the address of the base URL in its plain form; this spelling can hide another one")
+            raise refused("write the address of the base URL in its plain form; this spelling can hide another one")
         _check_address(address, host, allowed_hosts)
         return
     if _NUMBER_LIKE.fullmatch(host.rstrip(".").rpartition(".")[2]):
         try:
             address = ipaddress.IPv4Address(host)
         except ValueError as error:
-            raise _refused("write the address of the base URL as four plain decimal numbers, like 127.0.0.1") from error
+            raise refused("write the address of the base URL as four plain decimal numbers, like 127.0.0.1") from error
         _check_address(address, host, allowed_hosts)
         return
     if len(host) > 253 or not _HOST_NAME.fullmatch(host):
-        raise _refused("the host of the base URL is no plain host name; other alphabets are written in their xn-- form")
+        raise refused("the host of the base URL is no plain host name; other alphabets are written in their xn-- form")
     if host.lower() in _METADATA_NAMES:
-        raise _refused(f"{host} is the machine's metadata service, never a provider")
+        raise refused(f"{host} is the machine's metadata service, never a provider")
 
 
 def _check_address(address: IpAddress, host: str, allowed_hosts: tuple[str, ...]) -> None:
     reason = _reason_against(address, host, allowed_hosts)
     if reason:
-        raise _refused(reason)
+        raise refused(reason)
 
 
 def _reason_against(address: IpAddress, host: str, allowed_hosts: tuple[str, ...]) -> str:
@@ -177,7 +196,7 @@ def _listed(host: str, address: IpAddress, allowed_hosts: tuple[str, ...]) -> bo
     return False
 
 
-def _refused(message: str) -> InputError:
+def refused(message: str) -> InputError:
     return InputError(message, code="bad_base_url", fields=(("base_url", message),))
 
 

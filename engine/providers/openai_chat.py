@@ -6,27 +6,23 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import httpx
 from pydantic import SecretStr
 
 from engine.domain.chat import Answer, ChatRequest, FinishReason, Message, RefusalType, ToolCall, Usage
 from engine.domain.runs import EndpointSettings
 from engine.providers import faults
 from engine.providers.addresses import ENDPOINT, check_base_url
-from engine.providers.transport import NO_RETRY, Endpoint, RetryPolicy
+from engine.providers.transport import RetryPolicy
 from engine.providers.wire import (
     apart,
-    checked_extra,
-    checked_headers,
-    checked_key,
     count,
     empty_answer,
     error_in_200,
-    json_bytes,
     picture,
     read_json,
     storable,
 )
+from engine.providers.wire_chat import WireChat
 
 _FINISH = {
     "stop": FinishReason.STOP,
@@ -41,7 +37,6 @@ _FINISH = {
     "tool_calls": FinishReason.TOOL_CALLS,
     "function_call": FinishReason.TOOL_CALLS,
 }
-_OURS = frozenset({"model", "messages", "tools", "stream"})
 
 
 def build(
@@ -61,65 +56,17 @@ def build(
     )
 
 
-class OpenAIChat:
+class OpenAIChat(WireChat):
     """A ChatModel behind a chat completions endpoint."""
 
-    def __init__(
-        self,
-        settings: EndpointSettings,
-        *,
-        api_key: SecretStr | None,
-        retry: RetryPolicy,
-        base_url: str,
-        allowed_hosts: tuple[str, ...] = (),
-        transport: httpx.AsyncBaseTransport | None = None,
-    ) -> None:
-        key = checked_key(api_key)
-        headers = checked_headers(settings.extra_headers)
-        headers.setdefault("content-type", "application/json")
-        headers.setdefault("user-agent", "magistrate")
-        if key:
-            headers.setdefault("authorization", f"Bearer {key}")
-        self._extra = checked_extra(settings.extra_body, ours=_OURS)
-        self._retry = retry
-        self._endpoint = Endpoint(
-            base_url,
-            name=settings.name,
-            headers=headers,
-            timeout_s=settings.timeout_s,
-            max_concurrency=settings.max_concurrency,
-            requests_per_minute=settings.requests_per_minute,
-            secrets=faults.Secrets(key, *settings.extra_headers.values()),
-            allowed_hosts=allowed_hosts,
-            transport=transport,
-        )
+    def _own_headers(self, key: str) -> dict[str, str]:
+        return {"authorization": f"Bearer {key}"} if key else {}
 
-    async def complete(self, request: ChatRequest) -> Answer:
-        return await self._complete(request, self._retry)
+    def _path(self, request: ChatRequest) -> str:
+        return ENDPOINT
 
-    async def complete_once(self, request: ChatRequest) -> Answer:
-        """The same without retries, for questions whose point is how the endpoint fares now."""
-        return await self._complete(request, NO_RETRY)
-
-    async def models(self) -> list[str]:
-        names, _tries = await self._endpoint.call("GET", "/models", b"", self._read_models, retry=NO_RETRY)
-        return names
-
-    async def close(self) -> None:
-        await self._endpoint.close()
-
-    async def _complete(self, request: ChatRequest, retry: RetryPolicy) -> Answer:
-        content = json_bytes(self._body(request))
-        try:
-            answer, tries = await self._endpoint.call("POST", ENDPOINT, content, self._read_answer, retry=retry)
-        except faults.FilterBlocked as blocked:
-            return Answer(
-                text="",
-                finish_reason=FinishReason.CONTENT_FILTER,
-                refusal_type=RefusalType.PROVIDER_FILTER,
-                tries=blocked.tries,
-            )
-        return answer if tries == 1 else answer.model_copy(update={"tries": tries})
+    def _models_path(self) -> str:
+        return "/models"
 
     def _body(self, request: ChatRequest) -> dict[str, Any]:
         body: dict[str, Any] = {
