@@ -1,0 +1,50 @@
+"""The command line as a process of its own, in a scratch folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+MAGISTRATE = Path(sys.executable).with_name("magistrate")
+
+
+class CommandLine:
+    """Runs `magistrate` in `folder`, with settings from the environment as CI gives them."""
+
+    def __init__(self, folder: Path, **variables: str) -> None:
+        self.folder = folder
+        self.variables = {
+            **{name: value for name, value in os.environ.items() if name.upper() == name},
+            "DATABASE_URL": f"sqlite:///{folder / 'platform.db'}",
+            "AUTH_TOKEN_SECRET": "test-secret-" + "x" * 32,
+            "REQUEST_RETRY_COUNT": "1",
+            "REQUEST_RETRY_DELAY_SECONDS": "0.01",
+            "REQUEST_TIMEOUT_SECONDS": "5",
+            "DEMO_ANSWER_SECONDS": "0",
+            **variables,
+        }
+
+    @property
+    def database(self) -> Path:
+        return self.folder / "platform.db"
+
+    def start(self, *arguments: object, **variables: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [str(MAGISTRATE), *map(str, arguments)],
+            cwd=self.folder,
+            env={**self.variables, **variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        )
+
+    def __call__(self, *arguments: object, code: int = 0, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Runs to the end and checks the exit code."""
+        with self.start(*arguments, **variables) as process:
+            out, err = process.communicate(timeout=90)
+        assert process.returncode == code, f"exit {process.returncode}, expected {code}\n{out}\n{err}"
+        assert "Traceback" not in err, err
+        return subprocess.CompletedProcess(list(map(str, arguments)), process.returncode, out, err)
