@@ -118,6 +118,8 @@ class ProviderError(ItemError):
         retry_after_s: What the provider asked for, in seconds, where it did.
         hint: What a person can do about it.
         tries: How many calls were made before giving up.
+        refused: The parameter or role that the endpoint says it does not support, such as `max_tokens`, `temperature`,
+            `system`, `stream`, `tools` or `response_format`; None where it names none.
     """
 
     code = "provider_error"
@@ -132,6 +134,7 @@ class ProviderError(ItemError):
         retry_after_s: float | None = None,
         hint: str = "",
         tries: int = 1,
+        refused: str | None = None,
     ) -> None:
         super().__init__(message, code=code)
         self.retryable = retryable
@@ -139,6 +142,7 @@ class ProviderError(ItemError):
         self.retry_after_s = retry_after_s
         self.hint = hint
         self.tries = tries
+        self.refused = refused
 
 
 class JudgeError(ItemError):

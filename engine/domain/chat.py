@@ -65,9 +65,9 @@ class ChatRequest(Model):
     images: dict[str, bytes] = Field(default={}, repr=False)
     temperature: float | None = None
     max_tokens: int | None = None
+    json_object: bool = False
+    """Ask for an answer that is one JSON object."""
     dialect: Dialect = Dialect()
-    json_output: bool = False
-    """Ask for a JSON object by the endpoint's own means, where it has one."""
     stream: bool | None = None
     """Piece by piece or whole; None leaves it to the endpoint's settings."""
 
@@ -123,6 +123,10 @@ class ChatModel(Protocol):
 
     async def models(self) -> list[str]:
         """Names of the models the endpoint offers. Raises ProviderError."""
+        ...
+
+    def pace(self) -> Pace:
+        """How fast it lets itself be asked right now. May be read from any thread."""
         ...
 
     async def close(self) -> None:

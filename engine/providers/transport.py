@@ -10,6 +10,7 @@ import asyncio
 import functools
 import random
 import ssl
+import time
 import zlib
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeVar
@@ -21,9 +22,11 @@ from httpx_aiohttp import AiohttpTransport
 from pydantic import Field
 
 from engine.domain.base import Model
+from engine.domain.chat import Pace
 from engine.errors import ProviderError
 from engine.providers import faults
 from engine.providers.addresses import GuardedResolver, endpoint_url
+from engine.providers.limiter import Limiter
 
 BODY_LIMIT = 8_000_000
 """Bytes of an answer after decoding; more is never read."""
@@ -91,12 +94,14 @@ class Endpoint:
         address = f" ({base_url.partition('?')[0]})" if transport is None else ""
         self.where = f"the endpoint {faults.cleaned(name, 80)}{address}"
         self.secrets = secrets or faults.Secrets()
+        self.path = httpx.URL(base_url).path
+        """That of the base URL; kinds whose paths depend on it read it."""
         self._base_url = base_url
         self._timeout_s = timeout_s
         self._headers = httpx.Headers({**headers, "accept": "application/json", "accept-encoding": "gzip, deflate"})
         self._headers["host"] = httpx.URL(base_url).netloc.decode("ascii")
         self._urls: dict[str, httpx.URL] = {}
-        self._slots = asyncio.Semaphore(max_concurrency)
+        self._limiter = Limiter(max_concurrency)
         self._interval_s = 60.0 / requests_per_minute if requests_per_minute else 0.0
         self._next_start = 0.0
         self._transport = transport or _network(base_url, allowed_hosts)
@@ -109,7 +114,7 @@ class Endpoint:
         `read` raises ProviderError for a body it cannot use. Raises the last ProviderError, with `tries` set.
         """
         try:
-            return await self._try(method, path, content, read), 1
+            return await self._try(method, path, content, read, retry), 1
         except ProviderError as error:
             first: ProviderError | None = error
         tries = 1
@@ -121,7 +126,7 @@ class Endpoint:
                 error, first = first, None
                 raise error
             tries += 1
-            return await self._try(method, path, content, read)
+            return await self._try(method, path, content, read, retry)
 
         try:
             answer: Read = await tenacity.AsyncRetrying(
@@ -135,19 +140,42 @@ class Endpoint:
             raise
         return answer, tries
 
+    def pace(self) -> Pace:
+        """How fast the endpoint lets itself be asked right now. May be read from any thread."""
+        return self._limiter.pace()
+
     async def close(self) -> None:
         await self._transport.aclose()
 
-    async def _try(self, method: str, path: str, content: bytes, read: Callable[[bytes], Read]) -> Read:
-        async with self._slots:
+    async def _try(
+        self, method: str, path: str, content: bytes, read: Callable[[bytes], Read], retry: RetryPolicy
+    ) -> Read:
+        await self._limiter.enter()
+        try:
             if self._interval_s:
-                await self._pace()
+                await self._spread()
+            called_at = time.monotonic()
             reply = await self._exchange(method, path, content)
-        if not 200 <= reply.status < 300:
-            raise faults.from_status(
-                reply.status, reply.headers, reply.body, where=self.where, secrets=self.secrets
-            ) from None
-        return read(reply.body)
+        finally:
+            self._limiter.leave()
+        try:
+            if not 200 <= reply.status < 300:
+                raise faults.from_status(
+                    reply.status, reply.headers, reply.body, where=self.where, secrets=self.secrets
+                ) from None
+            answer = read(reply.body)
+        except ProviderError as error:
+            if error.status == 429 and error.retryable:
+                self._slow_down(error, called_at, retry)
+            raise
+        self._limiter.succeeded()
+        return answer
+
+    def _slow_down(self, error: ProviderError, called_at: float, retry: RetryPolicy) -> None:
+        """Fewer calls at once; and none at all for as long as the endpoint asked for, if that can be waited for."""
+        self._limiter.too_fast(called_at=called_at)
+        if error.retry_after_s is not None and not _asks_too_long(error, retry):
+            self._limiter.pause(error.retry_after_s)
 
     async def _exchange(self, method: str, path: str, content: bytes) -> Reply:
         """One HTTP call. Only a body that arrived whole comes back."""
@@ -193,13 +221,13 @@ class Endpoint:
             raise faults.malformed("a packed body that stops half way", where=self.where)
         return bytes(body)
 
-    async def _pace(self) -> None:
+    async def _spread(self) -> None:
         """Keep calls at least one interval apart, across every caller of this endpoint."""
-        now = asyncio.get_running_loop().time()
+        now = time.monotonic()
         start = max(now, self._next_start)
         self._next_start = start + self._interval_s
-        if start > now:
-            await asyncio.sleep(start - now)
+        while (wait_s := max(start - time.monotonic(), self._limiter.pause_left_s())) > 0:
+            await asyncio.sleep(wait_s)
 
     def _give_up(self, error: ProviderError, tries: int, retry: RetryPolicy) -> None:
         """Add to the last error what only the whole series of calls can tell."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import httpx
 from pydantic import SecretStr
 
-from engine.domain.chat import Answer, ChatRequest, FinishReason, RefusalType
+from engine.domain.chat import Answer, ChatRequest, FinishReason, Pace, RefusalType
 from engine.domain.runs import EndpointSettings
 from engine.providers import faults
 from engine.providers.transport import NO_RETRY, Endpoint, RetryPolicy
@@ -62,6 +62,9 @@ class WireChat(ABC):
     async def models(self) -> list[str]:
         names, _tries = await self._endpoint.call("GET", self._models_path(), b"", self._read_models, retry=NO_RETRY)
         return names
+
+    def pace(self) -> Pace:
+        return self._endpoint.pace()
 
     async def close(self) -> None:
         await self._endpoint.close()

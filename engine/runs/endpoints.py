@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Protocol
 
-from engine.domain.chat import Answer, ChatModel, ChatRequest
+from engine.domain.chat import Answer, ChatModel, ChatRequest, Pace
 from engine.domain.runs import EndpointSettings
 
 
@@ -44,6 +44,9 @@ class Endpoint:
     async def models(self) -> list[str]:
         return await self._model.models()
 
+    def pace(self) -> Pace:
+        return self._model.pace()
+
     def prober(self) -> ChatModel:
         """A client for probing: it keeps to the same slots, but does not wait out a dead endpoint."""
         if self._prober is None:
@@ -69,6 +72,9 @@ class _Prober:
 
     async def models(self) -> list[str]:
         return await self._model.models()
+
+    def pace(self) -> Pace:
+        return self._model.pace()
 
     async def close(self) -> None:
         await self._model.close()

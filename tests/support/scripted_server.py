@@ -198,9 +198,11 @@ class ScriptedServer:
         fault_rate: float = 0,
         faults: Sequence[str] = FAULTS,
         retry_after: str = "0",
+        most_at_once: int | None = None,
     ) -> None:
         """`answer` replaces the deterministic answer. A share `fault_rate` of the calls meets one of `faults`, drawn
-        anew for each repetition of the same request, so that every fault passes."""
+        anew for each repetition of the same request, so that every fault passes. Calls beyond `most_at_once` in flight
+        are answered with 429 and no Retry-After."""
         self.latency_s = latency_s
         self.models = tuple(models)
         self.requests: list[Received] = []
@@ -219,6 +221,7 @@ class ScriptedServer:
         self._fault_rate = fault_rate
         self._faults = tuple(faults)
         self._retry_after = retry_after
+        self._most_at_once = most_at_once
         self._keeps_log = True
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -285,6 +288,8 @@ class ScriptedServer:
             return Step(status=404, body={"error": {"message": f"no route {path}", "code": "unknown_url"}})
         digest = _digest(request.content)
         self.asked[digest] += 1
+        if self._most_at_once is not None and self.in_flight > self._most_at_once:
+            return Step(status=429, body={"error": {"message": "Too many at once.", "code": "rate_limit_exceeded"}})
         if self._steps:
             return self._steps.popleft()
         if self._always is not None:
