@@ -19,6 +19,18 @@ from tests.support.scripted_server import Received, ScriptedServer
 
 MODEL, JUDGE = "under-test", "judge"
 QUESTION = re.compile(rb"uestion number (\d+):")
+POINTS = (
+    "planned",
+    "probed",
+    "claimed:5",
+    "answered:6",
+    "committing:3",
+    "committed:3",
+    "judging:4",
+    "judged:5",
+    "finishing",
+)
+"""Each moment of a run once, in an order in which one run of 60 items can meet them all."""
 PATIENCE_S = 60.0
 
 
@@ -41,6 +53,10 @@ class KilledRun:
     _before: Ledger | None = None
     _calls_seen: int = 0
     _finished: list[int] = field(default_factory=list)
+
+    @property
+    def runs_finished(self) -> int:
+        return len(self._finished)
 
     def start(self, **variables: str) -> subprocess.Popen[str]:
         """`run`, or `resume` where there is something to resume."""
@@ -72,19 +88,24 @@ class KilledRun:
         self.check()
 
     def finish(self) -> Ledger:
-        """The last resume runs to the end."""
-        if self.run_id is None:
-            self.run_id = self._finished[-1]
-        elif self._now().status != "completed":
+        """The last resume runs to the end; the next process starts another run."""
+        run_id = self.run_id if self.run_id is not None else self._finished[-1]
+        if self.run_id is not None:
             with self.start() as process:
                 out, err = process.communicate(timeout=PATIENCE_S)
             assert process.returncode == 0, f"exit {process.returncode}\n{out}{err}"
             self._compare()
-        now = self._now()
+            self._over()
+        now = ledger.read(self.command.database, run_id)
         assert now.status == "completed"
         assert (now.succeeded, now.failed, now.pending) == (now.planned, 0, 0)
         assert now.conclusions.keys() == now.answers.keys(), "every answer is judged"
         return now
+
+    def _over(self) -> None:
+        assert self.run_id is not None
+        self._finished.append(self.run_id)
+        self.run_id = self._before = None
 
     def check(self) -> None:
         """What must hold after a kill."""
@@ -95,13 +116,12 @@ class KilledRun:
                 assert not self._new_calls(), "nothing is asked for a run that is not stored"
                 return
             self.run_id = newest
-        now = self._compare()
-        if now.status == "completed":
-            self._finished.append(self.run_id)
-            self.run_id = self._before = None
+        if self._compare().status == "completed":
+            self._over()
 
     def _compare(self) -> Ledger:
-        before, now, calls = self._before, self._now(), self._new_calls()
+        assert self.run_id is not None
+        before, now, calls = self._before, ledger.read(self.command.database, self.run_id), self._new_calls()
         ledger.require_sound(self.command.database)
         asked = Counter(_item(call) for call in calls if _model(call) == MODEL)
         opinions = Counter(_item(call) for call in calls if _model(call) == JUDGE)
@@ -120,10 +140,6 @@ class KilledRun:
         self.most_extra_opinions = max(self.most_extra_opinions, extra_opinions)
         self._before = now
         return now
-
-    def _now(self) -> Ledger:
-        assert self.run_id is not None
-        return ledger.read(self.command.database, self.run_id)
 
     def _new_calls(self) -> list[Received]:
         """Calls since the last look. What the dead process had sent already is waited for."""
