@@ -25,7 +25,7 @@ from engine.bank.loading import EMPTY_CELLS_FILE, FIXTURES_FILE, PROFILES_FILE
 from engine.domain.accounts import Role, User
 from engine.domain.banks import BankInfo
 from engine.domain.base import utc_now
-from engine.domain.chat import ChatModel
+from engine.domain.chat import ChatModel, Connection
 from engine.domain.providers import ProviderKind
 from engine.domain.runs import EndpointSettings
 from engine.errors import ConflictError, UnavailableError
@@ -120,7 +120,7 @@ class Engine:
     def unlock(self) -> None:
         self._lock.release()
 
-    def client(self, settings: EndpointSettings, *, key: SecretStr | None, patient: bool) -> ChatModel:
+    def client(self, settings: EndpointSettings, *, key: SecretStr | None, patient: bool) -> Connection:
         """A client for an endpoint; the caller closes it."""
         retry = self._retry() if patient else QUICK_RETRY
         if settings.kind == ProviderKind.DEMO:

@@ -7,18 +7,31 @@ from collections.abc import Callable
 
 from pydantic import SecretStr
 
-from engine.domain.chat import Answer, ChatModel, ChatRequest, Message
+from engine.domain.chat import ChatModel, ChatRequest, Connection, Message
 from engine.domain.providers import CheckError, CheckReport
 from engine.domain.runs import EndpointSettings
 from engine.errors import InputError, ProviderError
-from engine.providers import demo, openai_chat
-from engine.providers.addresses import check_base_url
+from engine.providers import addresses, anthropic, azure, demo, ollama, openai_chat
+from engine.providers.presets import PRESETS, Preset
 from engine.providers.transport import NO_RETRY, RetryPolicy
 
-__all__ = ["NO_RETRY", "PROVIDERS", "RetryPolicy", "build", "check", "check_base_url"]
+__all__ = ["NO_RETRY", "PRESETS", "PROVIDERS", "Preset", "RetryPolicy", "build", "check", "check_base_url"]
 
-PROVIDERS: dict[str, Callable[..., ChatModel]] = {"openai": openai_chat.build, "demo": demo.build}
+PROVIDERS: dict[str, Callable[..., Connection]] = {
+    "openai": openai_chat.build,
+    "azure": azure.build,
+    "anthropic": anthropic.build,
+    "ollama": ollama.build,
+    "demo": demo.build,
+}
 """Every kind of endpoint. A new one is a new file and a line here."""
+
+_ADDRESSES: dict[str, Callable[[str, tuple[str, ...]], str]] = {
+    "azure": azure.base_url,
+    "anthropic": anthropic.base_url,
+    "ollama": ollama.base_url,
+}
+"""How a kind reads a base URL; the others read it as chat completions do."""
 
 _LISTED_AT_MOST = 10
 
@@ -29,7 +42,7 @@ def build(
     api_key: SecretStr | None,
     retry: RetryPolicy,
     allowed_hosts: tuple[str, ...] = (),
-) -> ChatModel:
+) -> Connection:
     """The endpoint that `settings` describe; connects to nothing yet.
 
     Args:
@@ -49,7 +62,16 @@ def build(
     return maker(settings, api_key=api_key, retry=retry, allowed_hosts=allowed_hosts)
 
 
-async def check(model: ChatModel, name: str) -> CheckReport:
+def check_base_url(url: str, allowed_hosts: tuple[str, ...] = (), *, kind: str = "openai") -> str:
+    """The address in the one form that is stored and used for a kind; applying it twice changes nothing.
+
+    Raises:
+        InputError: code `bad_base_url`; says what is wrong with the address and what to write instead.
+    """
+    return _ADDRESSES.get(kind, addresses.check_base_url)(url, allowed_hosts)
+
+
+async def check(model: Connection, name: str) -> CheckReport:
     """Ask one short question, without retries, and say in words what is wrong; never raises ProviderError.
 
     The length of the answer is not limited: a model that thinks first would run out before it spoke.
@@ -57,18 +79,12 @@ async def check(model: ChatModel, name: str) -> CheckReport:
     request = ChatRequest(model=name, messages=(Message(role="user", text="Say hello in one short sentence."),))
     start = time.perf_counter()
     try:
-        answer = await _once(model, request)
+        answer = await model.complete_once(request)
     except ProviderError as error:
         latency_ms = round((time.perf_counter() - start) * 1000)
         return CheckReport(ok=False, latency_ms=latency_ms, model=name, error=await _explained(error, model, name))
     latency_ms = round((time.perf_counter() - start) * 1000)
     return CheckReport(ok=True, latency_ms=latency_ms, model=answer.served_model or name)
-
-
-async def _once(model: ChatModel, request: ChatRequest) -> Answer:
-    if isinstance(model, openai_chat.OpenAIChat):
-        return await model.complete_once(request)
-    return await model.complete(request)
 
 
 async def _explained(error: ProviderError, model: ChatModel, name: str) -> CheckError:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from pydantic import SecretStr
 
-from engine.domain.chat import Dialect, FinishReason, FixtureRef, Message
+from engine.domain.chat import Dialect, FinishReason, FixtureRef, Message, ToolCall
 from engine.errors import InputError, ProviderError
 from engine.providers import faults
 
@@ -103,6 +103,43 @@ def error_in_200(content: dict[str, Any], *, where: str, secrets: faults.Secrets
     said, word = faults.words_of(content)
     words = secrets.masked(f"{word}: {said}" if word and said else said or word)
     return faults.malformed(f"an error instead of an answer: {words}", where=where)
+
+
+def arguments_object(call: ToolCall) -> dict[str, Any]:
+    """A call's arguments for APIs that want an object; what is no object travels under one name."""
+    try:
+        found = json.loads(call.arguments) if call.arguments else {}
+    except (ValueError, RecursionError):
+        found = call.arguments
+    return found if isinstance(found, dict) else {"arguments": found}
+
+
+def arguments_text(found: Any) -> str:
+    """A call's arguments as the text we keep: what came as text as it is, anything else as JSON."""
+    if isinstance(found, str):
+        return storable(found)
+    return storable(json.dumps({} if found is None else found, ensure_ascii=False))
+
+
+def names(items: Any, *keys: str, where: str) -> list[str]:
+    """The models of a list, each a text or an object with its name under the first of `keys` that it has."""
+    if not isinstance(items, list):
+        raise faults.malformed("JSON without a list of models", where=where)
+    found = (
+        next((item[key] for key in keys if key in item), None) if isinstance(item, dict) else item for item in items
+    )
+    return [faults.cleaned(name, 200) for name in found if isinstance(name, str) and name]
+
+
+def served_model(content: Mapping[str, Any]) -> str | None:
+    """The model that says it answered."""
+    served = content.get("model")
+    return faults.cleaned(served, 200) if isinstance(served, str) and served else None
+
+
+def paragraphs(texts: Iterable[str]) -> str:
+    """Several pieces of reasoning as one text."""
+    return storable("\n\n".join(text.strip() for text in texts if text.strip()))
 
 
 def empty_answer(reason: FinishReason, reasoning: str, *, where: str) -> ProviderError:

@@ -40,6 +40,7 @@ class WireChat(ABC):
             headers.setdefault(name, value)
         self._extra = checked_extra(settings.extra_body, ours=self.ours)
         self._retry = retry
+        self._base_path = httpx.URL(base_url).path
         self._endpoint = Endpoint(
             base_url,
             name=settings.name,

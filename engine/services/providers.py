@@ -13,7 +13,7 @@ from engine.accounts import vault
 from engine.assembly import Engine
 from engine.domain.accounts import Permission, User
 from engine.domain.base import Model
-from engine.domain.chat import ChatModel
+from engine.domain.chat import ChatModel, Connection
 from engine.domain.providers import CheckReport, Provider, ProviderChange, ProviderDraft, ProviderKind
 from engine.domain.runs import EndpointSettings
 from engine.errors import InputError, NotFoundError, ProviderError
@@ -154,7 +154,7 @@ def _checked(engine: Engine, settings: EndpointSettings, key: SecretStr | None) 
     return _run(_check_and_close(engine.client(settings, key=key, patient=False), settings.model))
 
 
-async def _check_and_close(client: ChatModel, model: str) -> CheckReport:
+async def _check_and_close(client: Connection, model: str) -> CheckReport:
     try:
         return await endpoints.check(client, model)
     finally:
@@ -201,7 +201,7 @@ def _hasty(settings: EndpointSettings) -> EndpointSettings:
 
 
 def _base_url(engine: Engine, kind: ProviderKind, url: str) -> str:
-    return "" if kind is ProviderKind.DEMO else endpoints.check_base_url(url, engine.settings.allowed_hosts)
+    return "" if kind is ProviderKind.DEMO else endpoints.check_base_url(url, engine.settings.allowed_hosts, kind=kind)
 
 
 def _sealed(engine: Engine, key: SecretStr | None) -> tuple[bytes | None, str]:

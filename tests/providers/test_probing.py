@@ -202,7 +202,7 @@ def test_an_endpoint_that_lists_nothing_keeps_the_first_error(server):
 
 def test_another_kind_of_model_is_checked_as_well():
     class Other:
-        async def complete(self, request: Any) -> Answer:
+        async def complete_once(self, request: Any) -> Answer:
             return Answer(text="Hello.", finish_reason=FinishReason.STOP, served_model="other-1")
 
         async def models(self) -> list[str]:
