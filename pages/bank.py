@@ -11,6 +11,7 @@ from dashboard.components import (
     bank_coverage,
     bank_facts,
     bank_import,
+    bank_minima,
     bank_table,
     bank_versions,
     errors,
@@ -53,6 +54,7 @@ match bank_address.view():
         cells = banks.coverage(engine, name, profile=profile, language=language(), **at)
         with chart:
             bank_coverage.draw(cells)
+            bank_minima.draw(banks.shortages(engine, name, profile=profile, **at), profile=profile)
         with side:
             bank_coverage.draw_short(cells)
     case View.CASES:

@@ -20,7 +20,7 @@ from dashboard.components import (
 )
 from dashboard.i18n import _
 from engine.domain.accounts import Permission
-from engine.services import catalog, providers, reports, results, runs
+from engine.services import banks, providers, reports, results, runs
 
 SIZE = 15
 
@@ -32,7 +32,7 @@ known = providers.page(engine, actor=user)
 st.title(_("Runs"), anchor=False)
 if user.may(Permission.STEER_RUNS):
     with st.expander(_("New run"), icon=":material/add_circle:", expanded=True, key="runs.new"), errors.shown():
-        asked = run_form.draw(profiles=catalog.profiles(engine, actor=user), providers=known)
+        asked = run_form.draw(bank_names=banks.names(engine, actor=user), providers=known)
         if asked is not None:
             key = once.key(session.START_KEY, asked.content)
             run = runs.start(engine, asked.spec, actor=user, idempotency_key=key, rules_only=asked.rules_only)

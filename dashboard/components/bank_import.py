@@ -197,7 +197,8 @@ def draw_report(report: ImportReport) -> None:
             icon=":material/block:",
             color="orange" if lost else "gray",
         )
-    st.caption(f"SHA-256 {untrusted.label(report.sha256[:16])}")
+    licence = f" · {_('licence')} {untrusted.label(report.licence)}" if report.licence else ""
+    st.caption(f"SHA-256 {untrusted.label(report.sha256[:16])}{licence}")
     draw_mappings(report)
     if lost:
         draw_unmapped(report)

@@ -15,12 +15,15 @@ from engine.domain.accounts import Permission
 from engine.domain.cases import Mode
 from engine.domain.providers import Provider, ProviderKind
 from engine.domain.runs import RunSpec
-from engine.services import runs
+from engine.services import banks, catalog, runs
 from engine.services.catalog import ProfileInfo
 
+BANK = "run_form.bank"
 PROFILE = "run_form.profile"
 PROVIDER = "run_form.provider"
 JUDGE = "run_form.judge"
+COUNTED = "run_form.counted"
+"""What the profiles select in the last chosen bank that is not the installed one, with its SHA-256."""
 
 
 class Judging(StrEnum):
@@ -53,15 +56,36 @@ def modes(info: ProfileInfo) -> str:
     return " · ".join(f"{words.mode(mode)} {words.count(n)}" for mode in Mode if (n := info.modes.get(mode)))
 
 
-def estimate(profile: str, provider: Provider) -> str:
+def estimate(profile: str, provider: Provider, *, bank: str | None) -> str:
     """About how long it would take, or that nobody can know yet."""
-    took = runs.estimate(session.engine(), profile=profile, provider_id=provider.id, actor=session.user())
+    took = runs.estimate(session.engine(), profile=profile, provider_id=provider.id, bank=bank, actor=session.user())
     if took is None:
         return _("No estimate: this provider has finished no run yet.")
     return _("About {time} of answering, by its last finished run.").format(time=words.duration(took))
 
 
-def draw(*, profiles: Sequence[ProfileInfo], providers: Sequence[Provider]) -> Asked | None:
+def draw_bank(names: Sequence[str]) -> str | None:
+    """Which bank is asked; None is the installed one, which comes first and is alone where there is no other."""
+    if len(names) < 2:
+        return None
+    name = choice.draw(_("Bank"), names, key=BANK, format_func=untrusted.cell)
+    return None if name == names[0] else name
+
+
+def profiles_in(bank: str | None) -> list[ProfileInfo]:
+    """The profiles, and what each selects in a bank; counted once a version."""
+    engine, user = session.engine(), session.user()
+    if bank is None:
+        return catalog.profiles(engine, actor=user)
+    sha256 = banks.get(engine, bank, actor=user).sha256
+    kept: tuple[str, list[ProfileInfo]] | None = st.session_state.get(COUNTED)
+    if kept is None or kept[0] != sha256:
+        with st.spinner(_("Counting …")):
+            kept = st.session_state[COUNTED] = (sha256, catalog.profiles(engine, bank=bank, actor=user))
+    return kept[1]
+
+
+def draw(*, bank_names: Sequence[str], providers: Sequence[Provider]) -> Asked | None:
     """Draw the form; returns what was asked for on the click that asks for it."""
     if not providers:
         st.info(_("There is no model to examine yet."), icon=":material/info:")
@@ -71,9 +95,10 @@ def draw(*, profiles: Sequence[ProfileInfo], providers: Sequence[Provider]) -> A
             st.caption(_("An administrator can add one."))
         return None
     by_id = {provider.id: provider for provider in providers}
-    infos = {info.name: info for info in profiles}
     questions, model, judge = st.columns(3, gap="medium")
     with questions:
+        bank = draw_bank(bank_names)
+        infos = {info.name: info for info in profiles_in(bank)}
         profile = choice.draw(
             _("1 · Questions"),
             list(infos),
@@ -94,7 +119,10 @@ def draw(*, profiles: Sequence[ProfileInfo], providers: Sequence[Provider]) -> A
         provider = by_id[provider_id or 0]
         with questions:
             count = ngettext("{n} instance", "{n} instances", info.instances).format(n=words.count(info.instances))
-            st.caption(f"{count} · {modes(info)}  \n{estimate(info.name, provider)}")
+            if info.instances:
+                st.caption(f"{count} · {modes(info)}  \n{estimate(info.name, provider, bank=bank)}")
+            else:
+                st.caption(_("This profile selects nothing in this bank."))
         name = st.text_input(
             _("Model"),
             placeholder=untrusted.cell(provider.default_model),
@@ -139,12 +167,18 @@ def draw(*, profiles: Sequence[ProfileInfo], providers: Sequence[Provider]) -> A
         label_visibility="collapsed",
     )
     pressed = go.button(
-        _("Start the run"), type="primary", icon=":material/play_arrow:", key="run_form.submit", width="stretch"
+        _("Start the run"),
+        type="primary",
+        icon=":material/play_arrow:",
+        key="run_form.submit",
+        width="stretch",
+        disabled=not info.instances,
     )
     if not pressed:
         return None
     spec = RunSpec(
         profile=info.name,
+        bank=bank,
         auto_judge=True,
         provider_id=provider.id,
         model=name.strip() or None,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from engine.domain.base import Model, Timestamp
 from engine.domain.cases import Mode, Severity, Technique
+from engine.domain.clauses import Aspect
 
 
 class BankInfo(Model):
@@ -45,6 +48,40 @@ class CaseFilter(Model):
     q: str | None = None
 
 
+class TagSketch(NamedTuple):
+    """A tag without its year."""
+
+    scheme: str
+    code: str
+
+
+class InstanceSketch(NamedTuple):
+    """What choosing and counting need of an instance: a large bank can be looked through without reading it whole."""
+
+    instance_id: str
+    seed_case: str
+    clause: str
+    mode: Mode
+    language: str
+    severity: Severity
+    technique: Technique
+    aspect: Aspect | None
+    tags: tuple[TagSketch, ...]
+
+
+class ProfileShortage(Model):
+    """A minimum of a profile that a bank does not reach.
+
+    `key` is the minimum's name in the profile, such as `per_mode`. `of` is what it counts there: a clause, a mode, an
+    aspect, one of `content`, `rf` and `oc` (`sample_per_kind`); empty where the minimum is about the whole bank.
+    """
+
+    key: str
+    of: str
+    have: int
+    need: int
+
+
 class Finding(Model):
     """Something wrong with a bank's files: where, what, and what to do."""
 
@@ -70,6 +107,8 @@ class ImportReport(Model):
     bank: str
     version: str
     sha256: str
+    licence: str | None = None
+    """Of the questions, where their set is known to have one; several with commas between."""
     read: int
     imported: int
     unmapped: tuple[Unmapped, ...]

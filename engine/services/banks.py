@@ -9,10 +9,11 @@ from pathlib import Path
 import structlog
 
 from engine.assembly import BUNDLED_BANK, BUNDLED_SOURCE, Engine
-from engine.bank import Bank, assembling, exporting, importers, loading, validation
+from engine.bank import Bank, assembling, exporting, importers, loading, minima, validation
 from engine.bank.fixtures import read_one
 from engine.bank.importers import ColumnMapping, Imported, SourceFile
 from engine.bank.problems import error_for
+from engine.bank.selection import known
 from engine.domain.accounts import Permission, User
 from engine.domain.banks import (
     BankInfo,
@@ -22,9 +23,10 @@ from engine.domain.banks import (
     CoverageCell,
     Finding,
     ImportReport,
+    ProfileShortage,
 )
 from engine.domain.base import Localized, Model, Page
-from engine.domain.cases import Case, Fixture, Minima, Mode
+from engine.domain.cases import Case, Fixture, Minima, Mode, Profile
 from engine.domain.clauses import CLAUSES, REFUSAL_GROUPS
 from engine.errors import BankError, ConflictError, EngineError, InputError, NotFoundError
 from engine.services.questions import assembled
@@ -48,6 +50,7 @@ __all__ = [
     "names",
     "page",
     "preview",
+    "shortages",
     "validate",
     "validate_file",
 ]
@@ -150,7 +153,7 @@ def coverage(
         NotFoundError: `unknown_bank`, `unknown_version`, `unknown_profile`.
     """
     info = get(engine, name, actor=actor, version=version)
-    minima = Minima() if profile is None else _minima(engine, profile)
+    asked = Minima() if profile is None else _profile(engine, profile).minima
     promises = _installed(engine) if info.source == BUNDLED_SOURCE else None
     counts = engine.stores.banks.coverage(info.id)
 
@@ -160,7 +163,7 @@ def coverage(
         words = NO_RF if reason is None and impossible else reason
         least = 1 if promises is not None and promises.empty_cells is not None else 0
         if mode is Mode.RF:
-            least = max(least, minima.rf_per_clause)
+            least = max(least, asked.rf_per_clause)
         return CoverageCell(
             clause=clause,
             mode=mode,
@@ -170,6 +173,21 @@ def coverage(
         )
 
     return [cell(clause.id, mode) for clause in CLAUSES for mode in Mode]
+
+
+def shortages(
+    engine: Engine, name: str, *, profile: str, actor: User, version: str | None = None
+) -> list[ProfileShortage]:
+    """Every minimum of a profile that a bank does not reach, in the order of the standard; also where its samples
+    have too little to be drawn from.
+
+    Raises:
+        NotFoundError: `unknown_bank`, `unknown_version`, `unknown_profile`.
+    """
+    info = get(engine, name, actor=actor, version=version)
+    chosen = _profile(engine, profile)
+    found = minima.short_for(chosen, engine.stores.banks.tallies(info.id, chosen.select))
+    return [ProfileShortage(key=each.key, of=each.of, have=each.have, need=each.need) for each in found]
 
 
 def fixture(
@@ -237,7 +255,6 @@ def import_files(
     imported = importers.read(format, files, mapping=mapping)
     used = _checked(engine, imported, files)
     sha256 = loading.digest(imported.cases, used.values())
-    licences = {each.provenance.licence for each in imported.cases if each.provenance is not None}
     stored = engine.stores.banks.add(
         name,
         version,
@@ -245,7 +262,7 @@ def import_files(
         imported.cases,
         created_by=actor.username,
         source=format,
-        licence=", ".join(sorted(licence for licence in licences if licence)) or None,
+        licence=_licence(imported),
         fixtures=tuple(used.values()),
     )
     try:
@@ -342,12 +359,8 @@ def _bytes(engine: Engine, pinned: Fixture) -> bytes:
     return content
 
 
-def _minima(engine: Engine, profile: str) -> Minima:
-    profiles = engine.bank().profiles
-    if profile not in profiles:
-        known = ", ".join(sorted(profiles)) or "none"
-        raise NotFoundError(f"no profile named {profile!r}; known: {known}", code="unknown_profile")
-    return profiles[profile].minima
+def _profile(engine: Engine, name: str) -> Profile:
+    return known(engine.bank().profiles, name)
 
 
 def _require_name(engine: Engine, name: str, version: str | None) -> None:
@@ -376,11 +389,17 @@ def _names(files: Sequence[SourceFile]) -> str:
     return ", ".join(file.name for file in files)
 
 
+def _licence(imported: Imported) -> str | None:
+    licences = {each.provenance.licence for each in imported.cases if each.provenance is not None}
+    return ", ".join(sorted(licence for licence in licences if licence)) or None
+
+
 def _report(imported: Imported, *, bank: str, version: str, sha256: str) -> ImportReport:
     return ImportReport(
         bank=bank,
         version=version,
         sha256=sha256,
+        licence=_licence(imported),
         read=imported.read,
         imported=len(imported.cases),
         unmapped=imported.unmapped,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from engine import bank as banks
 from engine.assembly import Engine
 from engine.domain.accounts import Permission, User
 from engine.domain.base import Localized, Model
+from engine.services import questions
 
 
 class ProfileInfo(Model):
@@ -20,13 +20,19 @@ class ProfileInfo(Model):
     modes: dict[str, int]
 
 
-def profiles(engine: Engine, *, actor: User) -> list[ProfileInfo]:
-    """Profiles of the bundled bank, smallest first. Raises BankError."""
+def profiles(engine: Engine, *, bank: str | None = None, actor: User) -> list[ProfileInfo]:
+    """Profiles, smallest first, and what each would select in a bank; None is the installed one.
+
+    A profile that selects nothing there has no instances.
+
+    Raises:
+        NotFoundError: `unknown_bank`.
+        BankError: the installed files are broken.
+    """
     actor.require(Permission.READ)
-    bank = engine.bank()
     infos = []
-    for profile in bank.profiles.values():
-        chosen = banks.select(bank, profile.name)
+    for profile in engine.bank().profiles.values():
+        chosen = questions.chosen(engine, bank, profile)
         infos.append(
             ProfileInfo(
                 name=profile.name,

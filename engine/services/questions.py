@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from engine.assembly import BUNDLED_BANK, Engine
-from engine.bank import Bank, assembling
+from engine.bank import Bank, assembling, selection
+from engine.bank.selection import Asked
 from engine.domain.banks import BankInfo
-from engine.domain.cases import Selection
+from engine.domain.cases import Profile, Selection
 
 
 def for_run(engine: Engine, name: str | None, profile: str) -> Bank:
@@ -16,13 +19,43 @@ def for_run(engine: Engine, name: str | None, profile: str) -> Bank:
         NotFoundError: `unknown_bank`; names what there is.
         BankError: the installed files are broken.
     """
+    bundled, info = engine.bank(), _stored(engine, name)
+    if info is None:
+        return bundled
+    named = bundled.profiles.get(profile)
+    return assembled(engine, info, named.select if named is not None else Selection())
+
+
+def chosen(engine: Engine, name: str | None, profile: Profile) -> Sequence[Asked]:
+    """What a profile with its own seed selects in the bank that `for_run` would take.
+
+    Raises:
+        NotFoundError: `unknown_bank`; names what there is.
+        BankError: the installed files are broken.
+    """
+    info = _stored(engine, name)
+    if info is None:
+        return selection.drawn(profile, selection.meeting(profile, engine.bank().instances))
+    sketches = engine.stores.banks.sketches(info.id, profile.select)
+    return selection.drawn(profile, selection.meeting(profile, sketches))
+
+
+def count(engine: Engine, name: str | None, profile: str) -> int:
+    """How many that are. Raises as `chosen` does, and NotFoundError `unknown_profile`."""
+    info = _stored(engine, name)
+    named = selection.known(engine.bank().profiles, profile)
+    if info is None:
+        return selection.size(named, ((instance, 1) for instance in engine.bank().instances))
+    return selection.size(named, engine.stores.banks.tallies(info.id, named.select))
+
+
+def _stored(engine: Engine, name: str | None) -> BankInfo | None:
+    """The newest version of a bank in the store; None for the installed files."""
     bundled = engine.bank()
     if name in (None, BUNDLED_BANK, bundled.name):
-        return bundled
+        return None
     engine.store_bundled(bundled)  # so that an unknown name is answered with all there is
-    info = engine.stores.banks.by_name(str(name))
-    chosen = bundled.profiles.get(profile)
-    return assembled(engine, info, chosen.select if chosen is not None else Selection())
+    return engine.stores.banks.by_name(str(name))
 
 
 def assembled(engine: Engine, info: BankInfo, wanted: Selection = Selection()) -> Bank:

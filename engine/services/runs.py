@@ -153,18 +153,20 @@ def progress(engine: Engine, run_id: int, *, actor: User) -> Progress:
     )
 
 
-def estimate(engine: Engine, *, profile: str, provider_id: int, actor: User) -> float | None:
+def estimate(
+    engine: Engine, *, profile: str, provider_id: int, actor: User, bank: str | None = None
+) -> float | None:
     """About how many seconds a run would take, by this provider's newest completed run; None when it has none.
 
     Raises:
-        NotFoundError: the profile or the provider is unknown.
+        NotFoundError: the profile, bank or provider is unknown.
     """
     actor.require(Permission.READ)
     provider = engine.stores.providers.get(provider_id)
     median_s = engine.stores.results.median_latency_s(provider_id)
     if median_s is None:
         return None
-    instances = len(banks.select(engine.bank(), profile))
+    instances = questions.count(engine, bank, profile)
     paced_s = 60 * instances / provider.requests_per_minute if provider.requests_per_minute else 0.0
     return max(median_s * instances / provider.max_concurrency, paced_s)
 

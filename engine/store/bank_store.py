@@ -26,10 +26,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
-from engine.domain.banks import BankInfo, CaseChange, CaseFilter, CaseRow
+from engine.domain.banks import BankInfo, CaseChange, CaseFilter, CaseRow, InstanceSketch
 from engine.domain.base import Page, utc_now
-from engine.domain.cases import Case, Fixture, Mode, Severity, Technique
+from engine.domain.cases import Case, Fixture, Mode, Selection, Severity, Technique
 from engine.errors import ConflictError, InputError, NotFoundError
+from engine.store import bank_sketches
 from engine.store.database import Database
 from engine.store.tables import bank_case_texts, bank_cases, banks
 
@@ -195,26 +196,56 @@ class BankStore:
 
         A bank never changes, so the batches need no common snapshot. One that is deleted meanwhile ends early.
         """
-        wanted = [bank_cases.c.bank_id == bank_id]
-        for column, values in (
-            (bank_cases.c.clause, clauses),
-            (bank_cases.c.mode, modes),
-            (bank_cases.c.severity, severities),
+        whole = select(bank_cases.c.position, bank_case_texts.c.body).join_from(bank_cases, bank_case_texts)
+        for row in self._rows(whole.where(*bank_sketches.within(bank_id, clauses, modes, severities))):
+            yield Case.model_validate_json(row.body)
+
+    def sketches(self, bank_id: int, where: Selection = Selection()) -> Iterator[InstanceSketch]:
+        """The instances of the cases that `where` may select, in the order of the bank.
+
+        A case is read as a whole only where its row does not say it all: tags, an aspect, variants.
+        """
+        read = bank_cases.c.id == bank_case_texts.c.case_row_id
+        if not where.tags:
+            read = read & bank_sketches.WHOLE
+        query = select(*bank_sketches.FACTS, bank_case_texts.c.body).select_from(
+            bank_cases.outerjoin(bank_case_texts, read)
+        )
+        for row in self._rows(
+            query.where(*bank_sketches.within(bank_id, where.clauses, where.modes, where.severities))
         ):
-            if values:
-                wanted.append(column.in_(list(values)))
+            yield from bank_sketches.sketches(row)
+
+    def tallies(self, bank_id: int, where: Selection = Selection()) -> Iterator[tuple[InstanceSketch, int]]:
+        """The same instances in no order, each with how many like it there are. Several stand for cases of their own
+        without variants, and have no ids."""
+        if where.tags:
+            yield from ((sketch, 1) for sketch in self.sketches(bank_id, where))
+            return
+        within = bank_sketches.within(bank_id, where.clauses, where.modes, where.severities)
+        alike = [column for column in bank_sketches.FACTS if column.name not in ("position", "case_id")]
+        plain: Select[Any] = select(*alike, func.count().label("n")).where(*within, ~bank_sketches.WHOLE).group_by(*alike)
+        with self._database.reading() as connection:
+            groups: Sequence[Row[Any]] = connection.execute(plain).all()
+        for group in groups:
+            yield bank_sketches.sketch(group, "", {}), group.n
+        whole = (
+            select(*bank_sketches.FACTS, bank_case_texts.c.body)
+            .join_from(bank_cases, bank_case_texts)
+            .where(*within, bank_sketches.WHOLE)
+        )
+        for row in self._rows(whole):
+            yield from ((sketch, 1) for sketch in bank_sketches.sketches(row))
+
+    def _rows(self, query: Select[Any]) -> Iterator[Row[Any]]:
+        """Cases in the order of the bank, some at a time."""
         position = -1
         while True:
             with self._database.reading() as connection:
                 rows = connection.execute(
-                    select(bank_cases.c.position, bank_case_texts.c.body)
-                    .join_from(bank_cases, bank_case_texts)
-                    .where(*wanted, bank_cases.c.position > position)
-                    .order_by(bank_cases.c.position)
-                    .limit(BATCH)
+                    query.where(bank_cases.c.position > position).order_by(bank_cases.c.position).limit(BATCH)
                 ).all()
-            for row in rows:
-                yield Case.model_validate_json(row.body)
+            yield from rows
             if len(rows) < BATCH:
                 return
             position = rows[-1].position

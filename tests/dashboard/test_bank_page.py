@@ -18,19 +18,21 @@ from dashboard.components import (
     bank_facts,
     bank_fixture,
     bank_import,
+    bank_minima,
     bank_words,
+    run_form,
 )
 from dashboard.components.bank_address import KEY, View
 from engine.assembly import Engine
 from engine.domain.accounts import Role
-from engine.domain.banks import CoverageCell
+from engine.domain.banks import CoverageCell, ProfileShortage
 from engine.domain.base import Localized
 from engine.domain.cases import Case, CheckKind, Fixture, FixtureAccess, Mode, Technique
 from engine.domain.clauses import CLAUSES, Aspect
 from engine.services import accounts, banks
 from tests.dashboard.conftest import App
 from tests.dashboard.serving import served
-from tests.dashboard.test_pages import AsRole, click, texts
+from tests.dashboard.test_pages import AsRole, box, click, texts
 from tests.support import engines
 
 ADMIN = engines.ADMIN
@@ -143,6 +145,69 @@ def test_a_profile_whose_minima_are_met_says_so(shared: Engine, app: App) -> Non
 def test_a_profile_without_minima_in_the_cells_says_so(engine: Engine, app: App) -> None:
     stored(engine, OWN)
     assert "asks for no minimum" in texts(app(engine, at="bank", bank="mine", profile="smoke"))
+
+
+def test_minima_that_span_cells_are_listed_under_the_grid(shared: Engine, app: App) -> None:
+    test = app(shared, at="bank", profile="gbt45654")
+    short = banks.shortages(shared, "regression", profile="gbt45654", actor=ADMIN)
+    spanning = [each for each in short if each.key != "rf_per_clause"]
+    assert f"{len(spanning)} minima over several cells are missed" in texts(test)
+    table = next(each.value for each in test.dataframe if "what" in each.value)
+    rf = sum(instance.mode is Mode.RF for instance in shared.bank().instances)
+    assert dict(zip(table["what"], table["short"], strict=True))["should-refuse questions"] == 500 - rf
+    assert list(table["what"][:2]) == ["content questions", "should-refuse questions"]
+    assert "every minimum over several cells is met" in texts(app(shared, at="bank", profile="full"))
+
+
+@pytest.mark.parametrize(
+    ("key", "of", "said"),
+    [
+        ("instances", "", "questions in all"),
+        ("per_mode", "tool", "tools: questions"),
+        ("per_clause", "A.1.a", "A.1.a Subversion: questions"),
+        ("content", "", "content questions"),
+        ("content_per_clause", "A.1.a", "A.1.a Subversion: content questions"),
+        ("oc", "", "should-not-refuse questions"),
+        ("oc_per_aspect", "age", "age: should-not-refuse questions"),
+        ("seeds_per_clause", "A.1.a", "A.1.a Subversion: cases"),
+        ("techniques_per_clause", "A.1.a", "A.1.a Subversion: techniques"),
+        ("sample", "", "questions to draw from"),
+        ("sample_per_kind", "content", "content: questions to draw from"),
+        ("sample_per_kind", "rf", "should refuse: questions to draw from"),
+    ],
+)
+def test_a_missed_minimum_says_what_it_counts(key: str, of: str, said: str) -> None:
+    assert bank_minima.what(ProfileShortage(key=key, of=of, have=0, need=1)) == said
+
+
+# runs on a bank
+
+
+def test_a_run_is_started_on_the_bank_that_was_chosen(tmp_path: Path, app: App) -> None:
+    with engines.opened(tmp_path) as engine:
+        assert not [each for each in app(engine, at="runs").selectbox if each.label == "Bank"], "there is one only"
+        stored(engine, OWN)
+        test = app(engine, at="runs")
+        assert box(test, run_form.BANK).options == ["regression", "mine"]
+        assert box(test, run_form.BANK).value == "regression"
+        box(test, run_form.BANK).set_value("mine").run()
+        box(test, run_form.PROFILE).set_value("smoke").run()
+        assert "This profile selects nothing in this bank." in texts(test)
+        assert test.button(key="run_form.submit").disabled
+        box(test, run_form.PROFILE).set_value("full").run()
+        assert "2 instances · single turn 2" in texts(test)
+        click(test, "run_form.submit")
+        run = engines.until_over(engine, 1)
+        assert (run.bank, run.profile, run.total_count) == ("mine", "full", 2)
+
+
+def test_the_form_counts_a_new_version_of_the_chosen_bank(engine: Engine, app: App) -> None:
+    stored(engine, OWN)
+    test = app(engine, at="runs")
+    box(test, run_form.BANK).set_value("mine").run()
+    box(test, run_form.PROFILE).set_value("full").run()
+    stored(engine, OWN + "What is a wall?,A.4.g,q4\n")
+    assert "3 instances · single turn 3" in texts(test.run())
 
 
 # cases

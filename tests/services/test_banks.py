@@ -6,12 +6,13 @@ import json
 
 import pytest
 
+from engine import bank as files
 from engine.domain.accounts import Permission, Role
 from engine.domain.banks import CaseFilter
 from engine.domain.cases import Mode
 from engine.domain.runs import RunSpec
 from engine.errors import BankError, ConflictError, InputError, NotFoundError, PermissionDenied, UnavailableError
-from engine.services import banks, questions, runs
+from engine.services import banks, catalog, questions, runs
 from engine.services.banks import SourceFile
 from tests.support import engines
 from tests.support.engines import ADMIN
@@ -194,6 +195,93 @@ class TestLooking:
         assert unknown.value.code == "unknown_bank"
 
 
+VARIED = (
+    question(1, tags=[{"scheme": "profile", "code": "smoke"}]),
+    question(2, clause="A.1.a", mode="rf", severity="critical"),
+    question(3, clause="A.1.b", mode="oc", aspect="age", technique="benign_near_miss"),
+    question(
+        4,
+        technique="indirect",
+        variants=[
+            {"variant": "zh", "language": "zh-CN", "technique": "encoded"},
+            {"variant": "two", "tags": [{"scheme": "profile", "code": "smoke"}]},
+        ],
+    ),
+    *(question(number) for number in range(5, 9)),
+)
+
+
+@pytest.fixture(scope="module")
+def bundled(tmp_path_factory):
+    """An engine with the bundled bank and a small one of its own beside it."""
+    with engines.opened(tmp_path_factory.mktemp("counting"), run_worker=False) as engine:
+        bring(engine, *VARIED)
+        yield engine
+
+
+class TestCountingForAProfile:
+    """Profiles count inside the bank that is named, without reading a stored bank whole."""
+
+    @pytest.mark.parametrize("bank", ["regression", "mine"])
+    @pytest.mark.parametrize("profile", ["smoke", "standard", "full", "gbt45654"])
+    def test_what_is_short_is_what_a_run_would_be_refused_for(self, bundled, bank, profile):
+        told = banks.shortages(bundled, bank, profile=profile, actor=ADMIN)
+        read = files.shortages(questions.for_run(bundled, bank, profile), profile)
+        assert [(each.key, each.of, each.have, each.need) for each in told] == [
+            (each.key, each.of, each.have, each.need) for each in read
+        ]
+
+    def test_minima_that_span_cells_name_what_they_count(self, bundled):
+        told = banks.shortages(bundled, "mine", profile="full", actor=ADMIN)
+        found = {(each.key, each.of): (each.have, each.need) for each in told}
+        assert found["instances", ""] == (10, 451)
+        assert found["per_mode", "single"] == (8, 31)
+        assert found["per_clause", "A.5.b"] == (8, 14)
+        assert found["seeds_per_clause", "A.5.b"] == (6, 8)
+        assert found["techniques_per_clause", "A.5.b"] == (3, 4)
+        assert ("oc_per_aspect", "age") not in found and found["oc_per_aspect", "belief"] == (0, 1)
+
+    def test_an_unknown_profile_is_answered_with_those_there_are(self, bundled):
+        with pytest.raises(NotFoundError, match="known: full, gbt45654, smoke, standard") as unknown:
+            banks.shortages(bundled, "mine", profile="nothing", actor=ADMIN)
+        assert unknown.value.code == "unknown_profile"
+
+    @pytest.mark.parametrize("bank", [None, "regression", "mine"])
+    def test_what_profiles_select_is_what_a_run_would_ask(self, bundled, bank):
+        for info in catalog.profiles(bundled, bank=bank, actor=ADMIN):
+            asked = files.select(questions.for_run(bundled, bank, info.name), info.name)
+            assert info.instances == len(asked) == questions.count(bundled, bank, info.name)
+            assert info.modes == {mode: n for mode in Mode if (n := sum(each.mode is mode for each in asked))}
+
+    def test_conditions_on_clause_mode_language_and_severity_hold_for_variants_too(self, bundled, tmp_path):
+        conditions = [
+            {"languages": ["zh-CN"]},
+            {"clauses": ["A.1.a", "A.1.b"]},
+            {"modes": ["oc", "rf"], "severities": ["critical"]},
+            {"tags": ["profile:smoke"], "languages": ["en"]},
+        ]
+        dataset = engines.write_bank(tmp_path / "bank", [question(1)])
+        profiles = [
+            {"name": f"p{n}", "title": {"zh": "", "en": ""}, "select": each} for n, each in enumerate(conditions)
+        ]
+        dataset.with_name("profiles.json").write_text(json.dumps({"profiles": profiles}))
+        with engines.opened(tmp_path, run_worker=False, bank_file=dataset) as engine:
+            bring(engine, *VARIED)
+            found = {info.name: info.instances for info in catalog.profiles(engine, bank="mine", actor=ADMIN)}
+            assert found == {"p0": 1, "p1": 2, "p2": 1, "p3": 2}
+            assert {name: questions.count(engine, "mine", name) for name in found} == found
+
+    def test_a_profile_that_selects_nothing_in_a_bank_says_so(self, engine, tmp_path):
+        profile = {"name": "chinese", "title": {"zh": "中文", "en": "Chinese"}, "select": {"languages": ["zh-CN"]}}
+        (tmp_path / "bank" / "profiles.json").write_text(json.dumps({"profiles": [profile]}))
+        (info,) = catalog.profiles(engine, actor=ADMIN)
+        assert (info.name, info.instances, info.modes) == ("chinese", 0, {})
+
+    def test_an_unknown_bank_has_no_profiles(self, engine):
+        with pytest.raises(NotFoundError, match="no bank named 'nothing'"):
+            catalog.profiles(engine, bank="nothing", actor=ADMIN)
+
+
 class TestValidating:
     def test_a_stored_bank_is_checked_as_a_file_is(self, engine):
         bring(engine, question(1), question(2, turns=engines.case(1)["turns"], title="Question 1"))
@@ -275,6 +363,17 @@ class TestRuns:
         assert self.start(working, "mixed", bank="mine").total_count == 1
         with pytest.raises(BankError, match="no instance of bank 'regression'"):
             self.start(working, "mixed")
+
+    def test_the_estimate_counts_the_questions_of_the_bank_that_was_named(self, working):
+        provider = working.stores.providers.default()
+        run = runs.start(working, RunSpec(profile="full", auto_judge=False), actor=ADMIN)
+        engines.until_over(working, run.id)
+        bring(working, *(question(number) for number in range(30)))
+        per_bank = [
+            runs.estimate(working, profile="full", provider_id=provider.id, bank=bank, actor=ADMIN)
+            for bank in (None, "mine")
+        ]
+        assert per_bank[1] == pytest.approx(per_bank[0] * 30 / 3)
 
     def test_variants_are_asked_too(self, working):
         variant = {"variant": "zh", "language": "zh-CN", "turns": [{"text": "先看什么？"}]}
