@@ -11,9 +11,6 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
-
 from engine.errors import InputError, TooManyAttempts
 
 ALGORITHM = "pbkdf2_sha256"
@@ -88,8 +85,9 @@ class Passwords:
         self._rounds = rounds
         self._turns = threading.BoundedSemaphore(at_once)
         self._places = threading.BoundedSemaphore(WAITING_AT_MOST)
-        # A record nobody's password matches: checking it costs what checking a real one costs.
-        self._nobody = self.hash(base64.b64encode(os.urandom(24)).decode())
+        # A record nobody's password matches: checking it costs what checking a real one costs. Its hash is drawn, not
+        # derived, so that a process in which nobody signs in does not pay for one.
+        self._nobody = _record(rounds, salt=os.urandom(SALT_BYTES), digest=os.urandom(HASH_BYTES))
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -110,7 +108,7 @@ class Passwords:
         """The record to store: `pbkdf2_sha256$rounds$salt$hash`, salt and hash in base64."""
         salt = os.urandom(SALT_BYTES)
         digest = _derive(_encoded(password), salt=salt, rounds=self._rounds, length=HASH_BYTES)
-        return f"{ALGORITHM}${self._rounds}${base64.b64encode(salt).decode()}${base64.b64encode(digest).decode()}"
+        return _record(self._rounds, salt=salt, digest=digest)
 
     def verify(self, password: str, record: str | None) -> bool:
         """Whether the password belongs to the record. None (no such user) costs the same and is never right."""
@@ -125,7 +123,15 @@ class Passwords:
         return rounds < self._rounds or len(salt) < SALT_BYTES
 
 
+def _record(rounds: int, *, salt: bytes, digest: bytes) -> str:
+    return f"{ALGORITHM}${rounds}${base64.b64encode(salt).decode()}${base64.b64encode(digest).decode()}"
+
+
 def _derive(encoded: bytes, *, salt: bytes, rounds: int, length: int) -> bytes:
+    # Here, as in tokens.py: the command line opens an engine too, and signs nobody in.
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
+
     return PBKDF2HMAC(algorithm=SHA256(), length=length, salt=salt, iterations=rounds).derive(encoded)
 
 

@@ -1,16 +1,15 @@
-"""Tokens: signed ones that open the API for an hour, opaque ones that renew them, and secrets kept only as hashes."""
+"""Tokens: signed ones that open the API for an hour, opaque ones that renew them, and secrets kept only as hashes.
+
+The libraries are imported where they are used: the command line opens an engine too, and signs nobody in.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import secrets
+from functools import cached_property
 
-import jwt
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from pydantic import SecretStr, ValidationError
 
 from engine.domain.base import Model
@@ -40,10 +39,16 @@ class Signer:
     """Makes and reads access tokens with one secret and one algorithm."""
 
     def __init__(self, secret: SecretStr) -> None:
-        # A key for this purpose alone, and of full length whatever the secret's is.
-        self._key = _derived(secret.get_secret_value(), purpose=b"magistrate access token")
+        self._secret = secret
+
+    @cached_property
+    def _key(self) -> bytes:
+        """For this purpose alone, and of full length whatever the secret's is."""
+        return _derived(self._secret.get_secret_value(), purpose=b"magistrate access token")
 
     def sign(self, claims: AccessClaims) -> str:
+        import jwt
+
         return jwt.encode(claims.model_dump(), self._key, algorithm=ALGORITHM)
 
     def read(self, token: str) -> AccessClaims:
@@ -52,6 +57,8 @@ class Signer:
         Raises:
             NotAuthenticated: not ours, altered, signed in another way, or of another type.
         """
+        import jwt
+
         try:
             payload = jwt.decode(
                 token,
@@ -79,12 +86,17 @@ def fingerprint(secret: str) -> str:
 
 def seal(text: str, *, token: str, context: str) -> bytes:
     """Encrypt under a key that only the holder of `token` can derive; a database dump alone opens nothing."""
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
     nonce = os.urandom(NONCE_BYTES)
     return nonce + AESGCM(_sealing_key(token)).encrypt(nonce, text.encode(), context.encode())
 
 
 def unseal(sealed: bytes, *, token: str, context: str) -> str | None:
     """The text, or None when token or context are not those it was sealed with."""
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
     nonce, ciphertext = sealed[:NONCE_BYTES], sealed[NONCE_BYTES:]
     try:
         return AESGCM(_sealing_key(token)).decrypt(nonce, ciphertext, context.encode()).decode()
@@ -97,4 +109,7 @@ def _sealing_key(token: str) -> bytes:
 
 
 def _derived(secret: str, *, purpose: bytes) -> bytes:
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
     return HKDF(algorithm=SHA256(), length=32, salt=None, info=purpose).derive(secret.encode())

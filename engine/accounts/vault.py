@@ -1,14 +1,20 @@
-"""Provider keys at rest: encrypted under a key that lives in a file of its own, never in the database."""
+"""Provider keys at rest: encrypted under a key that lives in a file of its own, never in the database.
+
+The library is imported where it is used: runs against endpoints without a key need none of it.
+"""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from cryptography.fernet import Fernet, InvalidToken
 from pydantic import SecretStr
 
 from engine.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from cryptography.fernet import Fernet
 
 HINT_LENGTH = 4
 SHORTEST_KEY_WITH_HINT = 12
@@ -30,6 +36,8 @@ class Vault:
         Raises:
             UnavailableError: the key file is missing, unreadable or not the one this was sealed with.
         """
+        from cryptography.fernet import InvalidToken
+
         try:
             return SecretStr(self._fernet(make=False).decrypt(ciphertext).decode())
         except InvalidToken as error:
@@ -40,6 +48,8 @@ class Vault:
             ) from error
 
     def _fernet(self, *, make: bool) -> Fernet:
+        from cryptography.fernet import Fernet
+
         try:
             if make and not self.key_file.exists():
                 self._make()
@@ -53,6 +63,8 @@ class Vault:
             ) from error
 
     def _make(self) -> None:
+        from cryptography.fernet import Fernet
+
         # Written aside and linked: two processes that start at once agree on one key, and a crash leaves none half.
         aside = self.key_file.with_name(f"{self.key_file.name}.{os.getpid()}")
         descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

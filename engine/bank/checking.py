@@ -7,9 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from jsonschema.exceptions import SchemaError
-from jsonschema.validators import Draft202012Validator
-
 from engine import rules
 from engine.bank.problems import one_of
 from engine.domain.cases import Case, EmptyCells, Fixture, Instance, Mode, Profile, ToolCallPolicy
@@ -141,6 +138,9 @@ def _policy_findings(policy: ToolCallPolicy, offered: list[str]) -> Iterator[Fin
 
 
 def _schema_findings(where: str, schema: dict[str, Any]) -> Iterator[Finding]:
+    from jsonschema.exceptions import SchemaError  # slow to import, and only tools need it
+    from jsonschema.validators import Draft202012Validator
+
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:

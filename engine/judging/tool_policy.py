@@ -12,12 +12,7 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, NoReturn
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
-from referencing import Registry
-from referencing.exceptions import Unresolvable
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from engine import rules
 from engine.domain.base import Model
@@ -26,6 +21,9 @@ from engine.domain.chat import ToolCall
 from engine.domain.runs import Attempt
 from engine.domain.verdicts import JudgeKind, Judgement, Verdict
 from engine.judging import written
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
 
 _FENCE = re.compile(r"\A```[\w-]*\s*\n?(.*?)\n?\s*```\Z", re.DOTALL)
 _LAYERS = 3
@@ -181,6 +179,9 @@ def _argument_breaches(call: ToolCall, number: int, schema: dict[str, Any]) -> l
                 "的参数无法读取，无法套用参数规则",
             )
         ]
+    from jsonschema.exceptions import SchemaError  # slow to import, and few cases have argument rules
+    from referencing.exceptions import Unresolvable
+
     try:
         errors = list(_validator(json.dumps(schema, sort_keys=True)).iter_errors(arguments))
     except (SchemaError, Unresolvable, RecursionError):
@@ -214,6 +215,9 @@ def _place(path: Sequence[str | int]) -> str:
 @lru_cache(maxsize=1024)
 def _validator(schema: str) -> Draft202012Validator:
     """The empty registry keeps a `$ref` from fetching anything."""
+    from jsonschema import Draft202012Validator
+    from referencing import Registry
+
     loaded = json.loads(schema)
     Draft202012Validator.check_schema(loaded)
     return Draft202012Validator(loaded, registry=Registry())

@@ -13,6 +13,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
+from pydantic import ConfigDict
 from sqlalchemy import (
     DateTime,
     Dialect,
@@ -57,6 +58,8 @@ NEVER_REUSE_IDS = {"sqlite_autoincrement": True}
 class Row(SQLModel):
     """Base of all rows; keeps our metadata apart from that of other SQLModel users."""
 
+    # Rows are written and read through Core, so pydantic's validators for them are built only if one is ever used.
+    model_config = ConfigDict(defer_build=True)  # type: ignore[assignment]  # SQLModel types it narrower than it takes
     metadata: ClassVar[MetaData] = MetaData(naming_convention=NAMES)
 
 

@@ -15,12 +15,14 @@ from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import IntegrityError
 
 from engine.errors import InputError, UnavailableError
-from engine.store import Database, Stores
+from engine.store import Database, Stores, schema
 from engine.store.database import DEFAULT_URL, has_wal_reset_fault, installed_driver
 from engine.store.tables import Row, run_blobs, runs
 from tests.store.samples import draft, instance, make_run
@@ -539,3 +541,10 @@ def test_an_error_of_the_database_never_quotes_a_value(tmp_path: Path) -> None:
     assert "NOT NULL" in str(error.value)
     assert "canary-4711" not in str(error.value)
     database.close()
+
+
+def test_this_releases_revision_is_the_end_of_the_migrations() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(schema.MIGRATIONS))
+    config.set_main_option("path_separator", "os")
+    assert schema.newest() == ScriptDirectory.from_config(config).get_current_head()
