@@ -117,6 +117,8 @@ class Job(Model):
     """JUDGE: leave what has a verdict as it is."""
     before: RunStatus = RunStatus.PENDING
     """What the run was: a retry that leaves instances unexecuted returns it there."""
+    before_error: str | None = None
+    """Why it was so."""
 
 
 class RunConfig(Model):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
@@ -15,19 +17,21 @@ from engine import judging
 from engine.domain.base import utc_now
 from engine.domain.chat import ChatModel
 from engine.domain.runs import (
-    Answered,
     Attempt,
+    EndpointSettings,
     Execution,
     ExecutionError,
     ExecutionStatus,
+    Job,
+    JobKind,
     RunConfig,
     RunStatus,
 )
-from engine.domain.verdicts import JudgeKind, Judgement, Verdict
 from engine.errors import EngineError, ProviderError, UnavailableError
-from engine.runs import planning
+from engine.runs import milestones, planning
 from engine.runs.conversation import Material, converse
 from engine.runs.endpoints import Endpoint, EndpointPool
+from engine.runs.judges import Judgements, Judges, is_unavailable
 from engine.store import GroupCommit, Stores
 
 log = structlog.get_logger(__name__)
@@ -41,14 +45,13 @@ OUTAGES_BEFORE_STOP = 5
 GRACE_S = 3.0
 """How long a cancelled or stopping run waits for answers that are already paid for."""
 
-_JUDGE_BACKLOG = 2
-"""Answers waiting for a judge, as a multiple of what the judge takes at once; more would only fill memory."""
-
 _RATE_WINDOW = 200
 """Items over which the rate is taken."""
 
 Probe = Callable[[ChatModel, str], Awaitable[dict[str, bool | None]]]
-Judgements = tuple[Judgement, ...]
+
+JUDGED_AT_ONCE = 100
+"""Stored answers read from the store at a time."""
 
 
 class Live(NamedTuple):
@@ -66,10 +69,13 @@ class _Stop(NamedTuple):
 
 
 class RunExecution:
-    """Executes what a run still lacks. One object a start or resume; lives on the engine's loop."""
+    """One job on a run, from its start to its end. Lives on the engine's loop."""
 
-    def __init__(self, run_id: int, *, stores: Stores, commit: GroupCommit, pool: EndpointPool, probe: Probe) -> None:
+    def __init__(
+        self, run_id: int, job: Job, *, stores: Stores, commit: GroupCommit, pool: EndpointPool, probe: Probe
+    ) -> None:
         self.run_id = run_id
+        self._job = job
         self._stores = stores
         self._commit = commit
         self._pool = pool
@@ -80,6 +86,7 @@ class RunExecution:
         self._stopped = asyncio.Event()
         self._outage = _Outage()
         self._judging: set[asyncio.Task[None]] = set()
+        self._left_as_they_were = 0
         self._writes: set[asyncio.Future[None]] = set()
 
     # -- seen from outside ------------------------------------------------------------------------------------------
@@ -102,13 +109,22 @@ class RunExecution:
         """Never raises: whatever happens is written on the run."""
         started = time.monotonic()
         await self._guarded(self._execute())
-        status, error = self._stop or (RunStatus.COMPLETED, None)
+        status = None
         try:
-            await asyncio.to_thread(self._stores.runs.set_status, self.run_id, status, error=error)
+            end = await asyncio.to_thread(self._outcome) if self._stop is None else self._stop
+            status = end.status
+            milestones.reached(milestones.FINISHING)
+            await asyncio.to_thread(self._stores.runs.set_status, self.run_id, end.status, error=end.error)
         except UnavailableError as failure:
             # The store itself is gone or full. The next start of the engine calls the run interrupted.
             log.error("run_status_not_stored", run_id=self.run_id, status=status, reason=failure.message)
         log.info("run_ended", run_id=self.run_id, status=status, seconds=round(time.monotonic() - started, 3))
+
+    def _outcome(self) -> _Stop:
+        """What a run is after a job that went to its end."""
+        if self._job.kind is not JobKind.EXECUTE and self._stores.results.unexecuted(self.run_id):
+            return _Stop(self._job.before, self._job.before_error)
+        return _Stop(RunStatus.COMPLETED)
 
     async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
         """A fault outside an item ends the run: in words where the fault is one of ours, else with the log's help."""
@@ -130,18 +146,24 @@ class RunExecution:
             await asyncio.to_thread(runs.fixtures, self.run_id),
             await asyncio.to_thread(self._stores.blobs.many, self.run_id),
         )
-        subject = self._pool.borrow(config.subject)
-        judge = self._pool.borrow(config.judge) if config.judge is not None and run.auto_judge else None
-        try:
+        are_on = run.auto_judge or self._job.kind is JobKind.JUDGE
+        async with contextlib.AsyncExitStack() as borrowed:
+            judge = await self._borrowed(borrowed, config.judge) if config.judge is not None and are_on else None
+            judges = Judges(are_on, config, judge, material)
+            if self._job.kind is JobKind.JUDGE:
+                await self._judge_stored(judges)
+                return
+            subject = await self._borrowed(borrowed, config.subject)
             if not run.capabilities:
                 await self._probe_and_plan(subject, config, material)
             if self._stop is None:
                 await asyncio.to_thread(runs.set_status, self.run_id, RunStatus.RUNNING)
-                await self._work(subject, config, material, _Judges(run.auto_judge, config, judge, material))
-        finally:
-            await self._pool.give_back(subject)
-            if judge is not None:
-                await self._pool.give_back(judge)
+                await self._work(subject, config, material, judges)
+
+    async def _borrowed(self, until: contextlib.AsyncExitStack, settings: EndpointSettings) -> Endpoint:
+        endpoint = self._pool.borrow(settings)
+        until.push_async_callback(self._pool.give_back, endpoint)
+        return endpoint
 
     async def _probe_and_plan(self, subject: Endpoint, config: RunConfig, material: Material) -> None:
         """Find out once what the model can do; the first success is kept for every resume."""
@@ -158,15 +180,20 @@ class RunExecution:
         except ProviderError as error:
             self.stop(RunStatus.INTERRUPTED, f"{error.message}. {error.hint}".rstrip(". ") + ".")
             return
+        milestones.reached(milestones.PROBED)
         pending = await asyncio.to_thread(results.pending, self.run_id)
         skipped = planning.to_skip(pending, fixtures=material.fixtures, capabilities=capabilities)
         await asyncio.to_thread(results.skip, self.run_id, skipped)
         await asyncio.to_thread(runs.set_capabilities, self.run_id, capabilities)
 
-    async def _work(self, subject: Endpoint, config: RunConfig, material: Material, judges: _Judges) -> None:
+    async def _work(self, subject: Endpoint, config: RunConfig, material: Material, judges: Judges) -> None:
         results = self._stores.results
-        unjudged = await asyncio.to_thread(results.lacking_verdict, self.run_id)
-        pending = iter(await asyncio.to_thread(results.pending, self.run_id))
+        unjudged: list[int] = []
+        if self._job.kind is JobKind.RETRY:
+            pending = iter(await asyncio.to_thread(results.planned, self._job.execution_ids))
+        else:
+            unjudged = await asyncio.to_thread(functools.partial(results.to_judge, self.run_id, only_missing=True))
+            pending = iter(await asyncio.to_thread(results.pending, self.run_id))
         workers = [
             asyncio.create_task(
                 self._guarded(self._take_items(pending, subject, config.subject.model, material, judges))
@@ -179,6 +206,26 @@ class RunExecution:
             # The bank ran out before the outage was long enough to be one: these were single failures after all.
             for execution, attempt in self._outage.held():
                 await self._store_answer(execution, attempt)
+        await self._finish_judging()
+
+    async def _judge_stored(self, judges: Judges) -> None:
+        """Judge what is stored; the model under test is not called."""
+        only_missing = self._job.only_missing
+        await asyncio.to_thread(self._stores.runs.set_status, self.run_id, RunStatus.RUNNING)
+        ids = await asyncio.to_thread(
+            functools.partial(self._stores.results.to_judge, self.run_id, only_missing=only_missing)
+        )
+        await self._finish([asyncio.create_task(self._guarded(self._judge_again(ids, judges)))])
+        await self._finish_judging()
+        if self._left_as_they_were:
+            await asyncio.to_thread(
+                self._stores.runs.add_warning,
+                self.run_id,
+                f"{self._left_as_they_were} answers could not be judged anew, because the judge could not be reached; "
+                "they keep the verdict they had",
+            )
+
+    async def _finish_judging(self) -> None:
         while self._judging and self._stop is None:
             await self._finish(list(self._judging))
         await self._finish(list(self._judging))
@@ -203,7 +250,7 @@ class RunExecution:
         stopped.cancel()
 
     async def _take_items(
-        self, pending: Iterator[Execution], subject: Endpoint, name: str, material: Material, judges: _Judges
+        self, pending: Iterator[Execution], subject: Endpoint, name: str, material: Material, judges: Judges
     ) -> None:
         while self._stop is None:
             async with subject.slot():
@@ -211,8 +258,10 @@ class RunExecution:
                 if execution is None:
                     return
                 self._in_flight += 1
+                milestones.reached(milestones.CLAIMED)
                 try:
                     attempt = await self._ask(execution, subject, name, material)
+                    milestones.reached(milestones.ANSWERED)
                     # The slot is kept until the commit, so that a crash costs no more calls than there are slots.
                     for past, failed in self._outage.admit(execution, attempt):
                         await self._store_answer(past, failed)
@@ -223,8 +272,7 @@ class RunExecution:
                 return
             self._finished_at.append(time.monotonic())
             if attempt.execution_status is ExecutionStatus.COMPLETED:
-                judgements = judging.deterministic(execution.instance, attempt)
-                await self._judge(execution, attempt, judgements, judges)
+                await self._judge(execution, attempt, judges)
 
     async def _ask(self, execution: Execution, subject: Endpoint, name: str, material: Material) -> Attempt:
         number = execution.attempts + 1
@@ -254,19 +302,21 @@ class RunExecution:
 
     # -- judging ----------------------------------------------------------------------------------------------------
 
-    async def _judge_again(self, unjudged: list[Answered], judges: _Judges) -> None:
-        """Judge answers that were stored before a stop and lack a verdict; the model is not asked again."""
-        for each in unjudged:
-            if self._stop is not None:
-                return
-            known = tuple(j for j in each.attempt.judgements if j.judge is not JudgeKind.LLM)
-            if judges.are_off and known:
-                continue  # a run without automatic judging has its evidence already
-            judgements = known or judging.deterministic(each.execution.instance, each.attempt)
-            await self._judge(each.execution, each.attempt, judgements, judges)
+    async def _judge_again(self, execution_ids: list[int], judges: Judges) -> None:
+        """Judge answers that are stored already; the model is not asked again."""
+        for start in range(0, len(execution_ids), JUDGED_AT_ONCE):
+            some = execution_ids[start : start + JUDGED_AT_ONCE]
+            for each in await asyncio.to_thread(self._stores.results.answered, some):
+                if self._stop is not None:
+                    return
+                if each.attempt.judgements and not judges.are_on:
+                    continue  # a run without automatic judging has its evidence already
+                await self._judge(each.execution, each.attempt, judges)
 
-    async def _judge(self, execution: Execution, attempt: Attempt, judgements: Judgements, judges: _Judges) -> None:
+    async def _judge(self, execution: Execution, attempt: Attempt, judges: Judges) -> None:
         """Conclude at once where rules suffice; else ask the judge model in a task beside the answering."""
+        milestones.reached(milestones.JUDGING)
+        judgements = judging.deterministic(execution.instance, attempt)
         if not judges.want_opinion(execution, attempt, judgements):
             self._write_judged(execution, attempt, judgements, judges)
             return
@@ -275,15 +325,19 @@ class RunExecution:
         self._judging.add(task)
         task.add_done_callback(self._judging.discard)
 
-    async def _ask_judge(self, execution: Execution, attempt: Attempt, judgements: Judgements, judges: _Judges) -> None:
+    async def _ask_judge(self, execution: Execution, attempt: Attempt, judgements: Judgements, judges: Judges) -> None:
         try:
             opinion = await judges.opinion(execution, attempt)
         finally:
             judges.leave()
+        if is_unavailable(opinion) and attempt.automatic_verdict is not None:
+            self._left_as_they_were += 1  # a judge that is away takes no verdict back
+            return
         self._write_judged(execution, attempt, (*judgements, opinion), judges)
 
-    def _write_judged(self, execution: Execution, attempt: Attempt, judgements: Judgements, judges: _Judges) -> None:
+    def _write_judged(self, execution: Execution, attempt: Attempt, judgements: Judgements, judges: Judges) -> None:
         verdict = judges.conclude(execution, attempt, judgements)
+        milestones.reached(milestones.JUDGED)
         write = asyncio.wrap_future(
             self._commit.judged(execution.execution_id, attempt.number, verdict=verdict, judgements=judgements)
         )
@@ -294,41 +348,6 @@ class RunExecution:
         self._writes.discard(write)
         if not write.cancelled() and (error := write.exception()) is not None:
             self.stop(RunStatus.INTERRUPTED, str(error))
-
-
-class _Judges:
-    """The run's judges: the deterministic ones always, a model where one is set, and the arbitration."""
-
-    def __init__(self, auto_judge: bool, config: RunConfig, endpoint: Endpoint | None, material: Material) -> None:
-        self.are_off = not auto_judge
-        self._endpoint = endpoint
-        self._material = material
-        self._llm: judging.LlmJudge | None = None
-        places = 1
-        if endpoint is not None and config.judge is not None:
-            self._llm = judging.LlmJudge(endpoint, name=config.judge.model)
-            places = config.judge.max_concurrency * _JUDGE_BACKLOG
-        self._room = asyncio.Semaphore(places)
-
-    def want_opinion(self, execution: Execution, attempt: Attempt, judgements: Judgements) -> bool:
-        return self._llm is not None and judging.needs_llm(execution.instance, attempt, judgements)
-
-    async def room(self) -> None:
-        await self._room.acquire()
-
-    def leave(self) -> None:
-        self._room.release()
-
-    async def opinion(self, execution: Execution, attempt: Attempt) -> Judgement:
-        if self._llm is None or self._endpoint is None:
-            raise RuntimeError("no judge model is set; want_opinion() says whether there is one")
-        evidence = self._material.evidence(execution.instance)
-        async with self._endpoint.slot():
-            return await self._llm.judge(execution.instance, attempt, evidence=evidence)
-
-    def conclude(self, execution: Execution, attempt: Attempt, judgements: Judgements) -> Verdict | None:
-        """None when judging is off: the judgements are kept as evidence only."""
-        return None if self.are_off else judging.conclude(execution.instance, attempt, judgements)
 
 
 class _Outage:

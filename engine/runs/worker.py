@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import structlog
 
-from engine.domain.runs import RunStatus
+from engine.domain.runs import Job, RunStatus
 from engine.errors import UnavailableError
 from engine.runs.endpoints import Connect, EndpointPool
 from engine.runs.execution import Live, Probe, RunExecution
@@ -61,13 +61,13 @@ class Worker:
             raise UnavailableError("the engine is not running; restart the server", code="engine_stopped")
         return self._loop
 
-    def submit(self, run_id: int) -> None:
-        """Start or go on with a run whose status says that nobody works on it.
+    def submit(self, run_id: int, job: Job | None = None) -> None:
+        """Work on a run whose status says that nobody does; without a job, start it or go on with it.
 
         Raises:
             UnavailableError: the engine's thread has ended.
         """
-        asyncio.run_coroutine_threadsafe(self._submit(run_id), self.require_alive()).result()
+        asyncio.run_coroutine_threadsafe(self._submit(run_id, job or Job()), self.require_alive()).result()
 
     def cancel(self, run_id: int) -> None:
         """Ask a run under way to end as cancelled; nothing happens when it is not."""
@@ -96,11 +96,13 @@ class Worker:
             execution.stop(RunStatus.INTERRUPTED, STOPPED)
         await asyncio.gather(watching, *self._tasks.values(), return_exceptions=True)
 
-    async def _submit(self, run_id: int) -> None:
+    async def _submit(self, run_id: int, job: Job) -> None:
         while (ending := self._tasks.get(run_id)) is not None:
             # Its last status is stored already, or nobody could have resumed it; it is only winding up.
             await asyncio.wait({ending})
-        execution = RunExecution(run_id, stores=self._stores, commit=self._commit, pool=self._pool, probe=self._probe)
+        execution = RunExecution(
+            run_id, job, stores=self._stores, commit=self._commit, pool=self._pool, probe=self._probe
+        )
         with self._mutex:
             self._executions[run_id] = execution
         self._tasks[run_id] = asyncio.create_task(self._execute(execution))

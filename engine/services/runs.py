@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+from collections.abc import Iterator
 
 from engine import bank as banks
 from engine.assembly import Engine
@@ -12,6 +14,8 @@ from engine.domain.base import Page, utc_now
 from engine.domain.providers import Provider, ProviderKind
 from engine.domain.runs import (
     EndpointSettings,
+    Job,
+    JobKind,
     Progress,
     Run,
     RunConfig,
@@ -19,20 +23,20 @@ from engine.domain.runs import (
     RunSpec,
     RunStatus,
 )
-from engine.errors import ConflictError, InputError, NotFoundError
+from engine.errors import ConflictError, EngineError, InputError, NotFoundError
 from engine.judging import PROMPT_VERSION
-from engine.providers.demo import JUDGE_MODEL as DEMO_JUDGE_MODEL
-from engine.services import questions
+from engine.runs import milestones
+from engine.services import judge_choice, questions
+from engine.services.judge_choice import JUDGE_IS_SUBJECT, SELF_JUDGED
 from engine.services.providers import endpoint_of
-from engine.store import IdempotencyKey
+from engine.store import IdempotencyKey, Reopened
 
 LONGEST_IDEMPOTENCY_KEY = 255
 
+NOT_HANDED_OVER = "the run was stored but could not be handed to the engine; resume to go on"
+
 SHOWN_SHORTAGES = 3
 """A message names so many; `fields` holds all."""
-
-SELF_JUDGED = "the model under test judges itself; its verdicts are not independent"
-JUDGE_IS_SUBJECT = "the default judge is the model under test, so it was left out; name a judge to have it judge itself"
 
 
 def start(
@@ -77,7 +81,11 @@ def start(
     subject = endpoint or endpoint_of(engine, _known(provider), spec.model)
     if concurrency is not None:
         subject = subject.model_copy(update={"max_concurrency": concurrency})
-    judge, warnings = (None, ()) if rules_only else _judge(engine, spec, subject)
+    chosen, warnings = (
+        judge_choice.for_run(engine, subject, provider_id=spec.judge_provider_id, model=spec.judge_model)
+        if spec.auto_judge and not rules_only
+        else (None, ())
+    )
     used = {fixture_id for instance in instances for fixture_id in instance.fixture_ids}
     draft = RunDraft(
         profile=spec.profile,
@@ -87,15 +95,15 @@ def start(
         provider_name=subject.name,
         simulated=subject.kind == ProviderKind.DEMO,
         model=subject.model,
-        judge_model=judge.model if judge is not None else None,
+        judge_model=chosen.model if chosen is not None else None,
         dataset_sha256=bank.sha256,
         seed=spec.seed,
         note=spec.note,
         created_by=actor.username,
         config=RunConfig(
             subject=subject,
-            judge=judge,
-            judge_prompt_version=PROMPT_VERSION if judge is not None else None,
+            judge=chosen,
+            judge_prompt_version=PROMPT_VERSION if chosen is not None else None,
             bank_version=bank.version,
             self_judged=SELF_JUDGED in warnings,
         ),
@@ -107,8 +115,10 @@ def start(
         if key is not None and (known := engine.stores.runs.created_by_key(key)) is not None:
             return known
         run = engine.stores.runs.create(draft, instances=instances, blobs=blobs, idempotency=key)
-    engine.record(actor, "run.start", f"run:{run.id}", profile=spec.profile, model=subject.model)
-    worker.submit(run.id)
+    milestones.reached(milestones.PLANNED)
+    with _put_back(engine, run.id, RunStatus.INTERRUPTED, NOT_HANDED_OVER):
+        engine.record(actor, "run.start", f"run:{run.id}", profile=spec.profile, model=subject.model)
+        worker.submit(run.id)
     return run
 
 
@@ -153,9 +163,7 @@ def progress(engine: Engine, run_id: int, *, actor: User) -> Progress:
     )
 
 
-def estimate(
-    engine: Engine, *, profile: str, provider_id: int, actor: User, bank: str | None = None
-) -> float | None:
+def estimate(engine: Engine, *, profile: str, provider_id: int, actor: User, bank: str | None = None) -> float | None:
     """About how many seconds a run would take, by this provider's newest completed run; None when it has none.
 
     Raises:
@@ -202,23 +210,105 @@ def resume(engine: Engine, run_id: int, *, actor: User) -> Run:
     """
     actor.require(Permission.STEER_RUNS)
     worker = engine.require_worker()
-    engine.stores.runs.get(run_id)
-    subject = engine.stores.runs.config(run_id).subject
-    if subject.provider_id is not None:
-        try:
-            engine.stores.providers.get(subject.provider_id)
-        except NotFoundError as error:
+    with engine.starting:
+        engine.stores.runs.get(run_id)
+        _require_provider(engine, run_id)
+        if (before := engine.stores.runs.reopen(run_id, resuming=True)) is None:
+            status = engine.stores.runs.get(run_id).status
             raise ConflictError(
-                f"run {run_id} cannot go on: its provider {subject.name!r} was deleted", code="run_not_resumable"
-            ) from error
-    if not engine.stores.runs.reopen(run_id):
-        status = engine.stores.runs.get(run_id).status
-        raise ConflictError(
-            f"run {run_id} is {status}; only cancelled, failed and interrupted runs can be resumed",
-            code="run_not_resumable",
+                f"run {run_id} is {status}; only cancelled, failed and interrupted runs can be resumed",
+                code="run_not_resumable",
+            )
+    with _put_back(engine, run_id, *before):
+        engine.record(actor, "run.resume", f"run:{run_id}")
+        worker.submit(run_id)
+    return engine.stores.runs.get(run_id)
+
+
+def retry_errors(engine: Engine, run_id: int, *, actor: User) -> Run:
+    """Ask every instance whose result is an execution error anew, and no other; earlier attempts are kept.
+
+    Raises:
+        ConflictError: `run_not_terminal`; `nothing_to_retry`: the run has no execution error.
+    """
+    actor.require(Permission.STEER_RUNS)
+    worker = engine.require_worker()
+    with engine.starting:
+        _require_over(engine.stores.runs.get(run_id))
+        failed = engine.stores.results.failed(run_id)
+        if not failed:
+            raise ConflictError(f"run {run_id} has no execution errors to retry", code="nothing_to_retry")
+        _require_provider(engine, run_id)
+        before = _reopened(engine, run_id)
+    with _put_back(engine, run_id, *before):
+        engine.record(actor, "run.retry_errors", f"run:{run_id}", results=len(failed))
+        worker.submit(run_id, _retry(failed, before))
+    return engine.stores.runs.get(run_id)
+
+
+def retry_one(engine: Engine, run_id: int, execution_id: int, *, actor: User) -> Run:
+    """Ask one instance anew, whatever its result is; earlier attempts are kept, with the reviews they got.
+
+    Raises:
+        NotFoundError: `run_not_found`; `result_not_found`: the run has no such result.
+        ConflictError: `run_not_terminal`.
+    """
+    actor.require(Permission.STEER_RUNS)
+    worker = engine.require_worker()
+    with engine.starting:
+        run = engine.stores.runs.get(run_id)
+        engine.stores.results.require(run_id, execution_id)
+        _require_over(run)
+        _require_provider(engine, run_id)
+        before = _reopened(engine, run_id)
+    with _put_back(engine, run_id, *before):
+        engine.record(actor, "run.retry_one", f"run:{run_id}", execution_id=execution_id)
+        worker.submit(run_id, _retry([execution_id], before))
+    return engine.stores.runs.get(run_id)
+
+
+def judge(
+    engine: Engine,
+    run_id: int,
+    *,
+    judge_provider_id: int | None = None,
+    judge_model: str | None = None,
+    only_missing: bool = False,
+    actor: User,
+) -> Run:
+    """Judge the stored answers again, or with `only_missing` those without a verdict. The model is not called.
+
+    The judge that is named becomes the run's judge; without a name the run's own judges, as its provider is set now.
+
+    Raises:
+        NotFoundError: `run_not_found`, or the judge's provider is unknown.
+        ConflictError: `run_not_terminal`; `judge_gone`: the judge's provider was deleted.
+    """
+    actor.require(Permission.STEER_RUNS)
+    worker = engine.require_worker()
+    with engine.starting:
+        run = engine.stores.runs.get(run_id)
+        _require_over(run)
+        config = engine.stores.runs.config(run_id)
+        chosen, warnings = judge_choice.for_judging_again(
+            engine, config, provider_id=judge_provider_id, model=judge_model
         )
-    engine.record(actor, "run.resume", f"run:{run_id}")
-    worker.submit(run_id)
+        before = _reopened(engine, run_id)
+    with _put_back(engine, run_id, *before):
+        judge_name = chosen.model if chosen is not None else None
+        engine.record(actor, "run.judge", f"run:{run_id}", judge_model=judge_name, only_missing=only_missing)
+        kept = tuple(text for text in run.warnings if text not in (SELF_JUDGED, JUDGE_IS_SUBJECT))
+        if only_missing and run.verdict_counts.none < run.completed_count:
+            kept = (*kept, *_second_judge(config.judge, chosen))
+        engine.stores.runs.set_judge(
+            run_id,
+            chosen,
+            prompt_version=PROMPT_VERSION,
+            self_judged=SELF_JUDGED in warnings,
+            warnings=tuple(dict.fromkeys((*kept, *warnings))),
+        )
+        job = Job(kind=JobKind.JUDGE, only_missing=only_missing, before=before.status, before_error=before.error)
+        worker.submit(run_id, job)
     return engine.stores.runs.get(run_id)
 
 
@@ -230,10 +320,53 @@ def delete(engine: Engine, run_id: int, *, actor: User) -> None:
     """
     actor.require(Permission.STEER_RUNS)
     run = engine.stores.runs.get(run_id)
-    if not run.status.is_over:
-        raise ConflictError(f"run {run_id} is {run.status}; cancel it first", code="run_not_terminal")
+    _require_over(run)
     engine.stores.runs.delete(run_id)
     engine.record(actor, "run.delete", f"run:{run_id}", results=run.completed_count + run.error_count)
+
+
+def _require_over(run: Run) -> None:
+    if not run.status.is_over:
+        raise ConflictError(f"run {run.id} is {run.status}; cancel it or let it end first", code="run_not_terminal")
+
+
+def _require_provider(engine: Engine, run_id: int) -> None:
+    """The model can only be asked while its provider, which holds the key, is there."""
+    subject = engine.stores.runs.config(run_id).subject
+    if subject.provider_id is None:
+        return
+    try:
+        engine.stores.providers.get(subject.provider_id)
+    except NotFoundError as error:
+        raise ConflictError(
+            f"run {run_id} cannot go on: its provider {subject.name!r} was deleted", code="run_not_resumable"
+        ) from error
+
+
+def _reopened(engine: Engine, run_id: int) -> Reopened:
+    before = engine.stores.runs.reopen(run_id)
+    if before is None:
+        raise ConflictError(f"run {run_id} is under way; let it end first", code="run_not_terminal")
+    return before
+
+
+def _retry(execution_ids: list[int], before: Reopened) -> Job:
+    return Job(kind=JobKind.RETRY, execution_ids=tuple(execution_ids), before=before.status, before_error=before.error)
+
+
+@contextlib.contextmanager
+def _put_back(engine: Engine, run_id: int, status: RunStatus, error: str | None) -> Iterator[None]:
+    """A run that could not be handed to the engine must not look as if somebody worked on it."""
+    try:
+        yield
+    except EngineError:
+        engine.stores.runs.set_status(run_id, status, error=error)
+        raise
+
+
+def _second_judge(first: EndpointSettings | None, second: EndpointSettings | None) -> tuple[str, ...]:
+    names = [judge.model if judge is not None else "rules alone" for judge in (first, second)]
+    return (f"some answers were judged by {names[0]}, the others by {names[1]}",) if names[0] != names[1] else ()
 
 
 def _idempotency(key: str | None, spec: RunSpec, actor: User, *, rules_only: bool) -> IdempotencyKey | None:
@@ -278,29 +411,3 @@ def _known(provider: Provider | None) -> Provider:
     if provider is None:
         raise InputError("neither a provider nor an endpoint was given", code="no_default_provider")
     return provider
-
-
-def _judge(engine: Engine, spec: RunSpec, subject: EndpointSettings) -> tuple[EndpointSettings | None, tuple[str, ...]]:
-    """The judge model and what the report must say about it.
-
-    Order: the judge that was named, the default judge, for the demo provider its own judge; else none.
-    """
-    if not spec.auto_judge:
-        return None, ()
-    named = spec.judge_provider_id is not None or spec.judge_model is not None
-    default = engine.stores.providers.default_judge()
-    if spec.judge_provider_id is not None:
-        judge = endpoint_of(engine, engine.stores.providers.get(spec.judge_provider_id), spec.judge_model)
-        if judge.kind == ProviderKind.DEMO and spec.judge_model is None:
-            judge = judge.model_copy(update={"model": DEMO_JUDGE_MODEL})
-    elif default is not None:
-        judge = endpoint_of(engine, default, spec.judge_model)
-    elif subject.kind == ProviderKind.DEMO:
-        judge = subject.model_copy(update={"model": spec.judge_model or DEMO_JUDGE_MODEL})
-    elif spec.judge_model is not None:
-        judge = subject.model_copy(update={"model": spec.judge_model})
-    else:
-        return None, ()
-    if (judge.base_url, judge.kind, judge.model) != (subject.base_url, subject.kind, subject.model):
-        return judge, ()
-    return (judge, (SELF_JUDGED,)) if named else (None, (JUDGE_IS_SUBJECT,))

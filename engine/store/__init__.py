@@ -17,7 +17,7 @@ from engine.store.lock import EngineLock
 from engine.store.provider_store import ProviderStore
 from engine.store.result_store import ResultStore
 from engine.store.review_store import ReviewStore
-from engine.store.run_store import RunStore
+from engine.store.run_store import Reopened, RunStore
 from engine.store.session_store import LoginFailures, SessionStore, StoredSession
 from engine.store.user_store import UserStore
 
@@ -35,6 +35,7 @@ __all__ = [
     "KeyStatus",
     "LoginFailures",
     "ProviderStore",
+    "Reopened",
     "ResultStore",
     "ReviewStore",
     "RunStore",

@@ -6,8 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pydantic import TypeAdapter
-from pydantic_core import from_json
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -25,24 +23,21 @@ from sqlalchemy import (
 )
 
 from engine.domain.base import Page
-from engine.domain.cases import Instance, Mode
-from engine.domain.chat import Message, Usage
+from engine.domain.cases import Instance
 from engine.domain.runs import (
     Answered,
-    Attempt,
     ClauseCounts,
     Execution,
-    ExecutionError,
     ExecutionStatus,
-    Output,
     QueueItem,
     Result,
     ResultDetail,
     ResultFilter,
     RunStatus,
 )
-from engine.domain.verdicts import JudgeKind, Judgement, QueueReason, Review, ReviewVerdict, Verdict
+from engine.domain.verdicts import ReviewVerdict, Verdict
 from engine.errors import InputError, NotFoundError
+from engine.store import result_rows
 from engine.store.database import Database
 from engine.store.run_store import require_run
 from engine.store.shown import DECISIVE, effective_verdict, with_shown_attempt
@@ -51,7 +46,6 @@ from engine.store.tables import (
     attempts,
     executions,
     instances,
-    judgements,
     reviews,
     runs,
     transcripts,
@@ -63,12 +57,11 @@ NO_VERDICT = "none"
 LONGEST_SEARCH = 1000
 """Characters of a search text; SQLite refuses much longer patterns."""
 
+IDS_AT_ONCE = 5000
+"""Parameters of one statement; SQLite allows some 32,000."""
+
 BATCH = 100
 """Results held in memory at a time while streaming."""
-
-AttemptKey = tuple[int, int]
-
-_MESSAGES = TypeAdapter(tuple[Message, ...])
 
 
 class ResultStore:
@@ -117,20 +110,54 @@ class ResultStore:
         with self._database.reading() as connection:
             return {row.skip_reason: row.n for row in connection.execute(query)}
 
-    def lacking_verdict(self, run_id: int) -> list[Answered]:
-        """Answered, and no automatic verdict yet, in plan order."""
-        lacking = (
-            select(executions.c.id)
-            .select_from(with_shown_attempt())
-            .where(
-                executions.c.run_id == run_id,
-                attempts.c.execution_status == ExecutionStatus.COMPLETED.value,
-                attempts.c.automatic_verdict.is_(None),
-            )
+    def unexecuted(self, run_id: int) -> int:
+        """How many are planned, not skipped and not yet tried."""
+        query = select(func.count()).where(
+            executions.c.run_id == run_id,
+            executions.c.shown_attempt.is_(None),
+            executions.c.skip_reason.is_(None),
         )
         with self._database.reading() as connection:
-            rows = connection.execute(_with_instances(executions.c.id.in_(lacking))).all()
-            found = _attempts(connection, [row.id for row in rows])
+            return connection.scalar(query) or 0
+
+    def failed(self, run_id: int) -> list[int]:
+        """Executions whose shown attempt is an execution error, in plan order."""
+        query = (
+            select(executions.c.id)
+            .select_from(with_shown_attempt())
+            .where(executions.c.run_id == run_id, attempts.c.execution_status == ExecutionStatus.ERROR.value)
+            .order_by(executions.c.id)
+        )
+        with self._database.reading() as connection:
+            return list(connection.scalars(query))
+
+    def planned(self, execution_ids: Sequence[int]) -> list[Execution]:
+        """These executions, in plan order."""
+        found: list[Execution] = []
+        with self._database.reading() as connection:
+            for some in _some(execution_ids):
+                rows = connection.execute(_with_instances(executions.c.id.in_(some)))
+                found.extend(_execution(row) for row in rows)
+        return found
+
+    def to_judge(self, run_id: int, *, only_missing: bool) -> list[int]:
+        """Executions whose shown attempt answered, in plan order; with `only_missing` those without a verdict."""
+        query = (
+            select(executions.c.id)
+            .select_from(with_shown_attempt())
+            .where(executions.c.run_id == run_id, attempts.c.execution_status == ExecutionStatus.COMPLETED.value)
+            .order_by(executions.c.id)
+        )
+        if only_missing:
+            query = query.where(attempts.c.automatic_verdict.is_(None))
+        with self._database.reading() as connection:
+            return list(connection.scalars(query))
+
+    def answered(self, execution_ids: Sequence[int]) -> list[Answered]:
+        """The shown attempts of executions that were tried, in plan order; all in memory, so ask for some at a time."""
+        with self._database.reading() as connection:
+            rows = connection.execute(_with_instances(executions.c.id.in_(execution_ids))).all()
+            found = result_rows.attempts_of(connection, execution_ids)
         return [
             Answered(
                 execution=_execution(row),
@@ -153,21 +180,18 @@ class ResultStore:
             ids = connection.scalars(
                 matching.with_only_columns(executions.c.id).order_by(executions.c.position).limit(limit).offset(offset)
             ).all()
-            return Page(items=tuple(_results(connection, ids, Result)), total=total)
+            return Page(items=tuple(result_rows.results(connection, ids, Result)), total=total)
 
     def get(self, run_id: int, execution_id: int) -> ResultDetail:
         """Raises NotFoundError, code `result_not_found`: no such execution in this run, or not tried yet."""
         with self._database.reading() as connection:
-            known = connection.scalar(
-                select(executions.c.id).where(
-                    executions.c.id == execution_id,
-                    executions.c.run_id == run_id,
-                    executions.c.shown_attempt.is_not(None),
-                )
-            )
-            if known is None:
-                raise NotFoundError(f"run {run_id} has no result {execution_id}", code="result_not_found")
-            return _details(connection, [execution_id])[0]
+            _require_result(connection, run_id, execution_id)
+            return result_rows.details(connection, [execution_id])[0]
+
+    def require(self, run_id: int, execution_id: int) -> None:
+        """Raises NotFoundError as `get` does."""
+        with self._database.reading() as connection:
+            _require_result(connection, run_id, execution_id)
 
     def stream(self, run_id: int, where: ResultFilter) -> Iterator[ResultDetail]:
         """In plan order, some at a time, all from one snapshot: what is written meanwhile is not in it.
@@ -297,7 +321,7 @@ class ResultStore:
         with self._database.reading() as connection:
             total = connection.scalar(waiting.with_only_columns(func.count())) or 0
             ids = connection.scalars(waiting.order_by(attempts.c.execution_id).limit(limit).offset(offset)).all()
-            return Page(items=tuple(_results(connection, ids, QueueItem)), total=total)
+            return Page(items=tuple(result_rows.results(connection, ids, QueueItem)), total=total)
 
     def errors(self, run_id: int) -> list[tuple[str, int, str]]:
         """Kinds of execution errors: code, how many, and the message of the first in plan order; commonest first."""
@@ -354,6 +378,18 @@ class ResultStore:
         return None if median_ms is None else float(median_ms) / 1000
 
 
+def _require_result(connection: Connection, run_id: int, execution_id: int) -> None:
+    known = connection.scalar(
+        select(executions.c.id).where(
+            executions.c.id == execution_id,
+            executions.c.run_id == run_id,
+            executions.c.shown_attempt.is_not(None),
+        )
+    )
+    if known is None:
+        raise NotFoundError(f"run {run_id} has no result {execution_id}", code="result_not_found")
+
+
 def _with_instances(*conditions: ColumnElement[bool]) -> Select[Any]:
     return (
         select(executions.c.id, executions.c.attempts, executions.c.shown_attempt, instances.c.body)
@@ -361,6 +397,12 @@ def _with_instances(*conditions: ColumnElement[bool]) -> Select[Any]:
         .where(*conditions)
         .order_by(executions.c.id)
     )
+
+
+def _some(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Few enough at a time for one statement."""
+    for start in range(0, len(ids), IDS_AT_ONCE):
+        yield ids[start : start + IDS_AT_ONCE]
 
 
 def _execution(row: Row[Any]) -> Execution:
@@ -418,180 +460,4 @@ def _batch(connection: Connection, matching: Select[Any], *, after: int) -> tupl
         .order_by(executions.c.position)
         .limit(BATCH)
     ).all()
-    return _details(connection, [row.id for row in rows]), rows[-1].position if len(rows) == BATCH else None
-
-
-def _results(connection: Connection, ids: Sequence[int], shape: type[Any]) -> list[Any]:
-    """Results in the order of their ids, in two queries."""
-    rows = connection.execute(
-        select(
-            executions.c.id,
-            executions.c.run_id,
-            executions.c.instance_id,
-            executions.c.case_id,
-            executions.c.clause,
-            executions.c.mode,
-            executions.c.attempts,
-            attempts,
-            *_texts(),
-            effective_verdict().label("verdict"),
-            *_review_columns(),
-        )
-        .select_from(with_shown_attempt().join(transcripts))
-        .where(executions.c.id.in_(ids))
-        .order_by(executions.c.id)
-    ).all()
-    trails = _trails(connection, ids)
-    found = []
-    for row in rows:
-        trail = trails[row.execution_id, row.number]
-        attempt = _attempt(row, trail)
-        values = _shown(row, attempt)
-        if shape is QueueItem:
-            values["why"] = QueueReason(row.verdict)
-        found.append(shape(**values))
-    return found
-
-
-def _texts() -> tuple[ColumnElement[Any], ...]:
-    return (
-        transcripts.c.answer,
-        transcripts.c.output,
-        transcripts.c.usage,
-        transcripts.c.messages,
-        transcripts.c.reasoning,
-    )
-
-
-def _review_columns() -> tuple[ColumnElement[Any], ...]:
-    return (
-        reviews.c.verdict.label("review_verdict"),
-        reviews.c.reason.label("review_reason"),
-        reviews.c.reviewer.label("review_reviewer"),
-        reviews.c.created_at.label("review_created_at"),
-        reviews.c.version.label("review_version"),
-        reviews.c.attempt.label("review_attempt"),
-    )
-
-
-def _shown(row: Row[Any], attempt: Attempt) -> dict[str, Any]:
-    """The fields of a Result."""
-    return {
-        "execution_id": row.id,
-        "run_id": row.run_id,
-        "instance_id": row.instance_id,
-        "case_id": row.case_id,
-        "clause": row.clause,
-        "mode": Mode(row.mode),
-        "execution_status": attempt.execution_status,
-        "verdict": row.verdict,
-        "automatic_verdict": attempt.automatic_verdict,
-        "review": None if row.review_verdict is None else _review(row, prefix="review_"),
-        "judgements": attempt.judgements,
-        "messages": attempt.messages,
-        "output": attempt.output,
-        "error": attempt.error,
-        "latency_ms": attempt.latency_ms,
-        "attempts": row.attempts,
-        "usage": attempt.usage,
-        "created_at": attempt.created_at,
-    }
-
-
-def _details(connection: Connection, ids: Sequence[int]) -> list[ResultDetail]:
-    """Whole results in the order of their ids, in four queries."""
-    rows = connection.execute(
-        select(
-            executions,
-            instances.c.body,
-            effective_verdict().label("verdict"),
-            *_review_columns(),
-        )
-        .select_from(with_shown_attempt().join(instances, instances.c.execution_id == executions.c.id))
-        .where(executions.c.id.in_(ids))
-        .order_by(executions.c.id)
-    ).all()
-    histories = _attempts(connection, ids)
-    decisions: dict[int, list[Review]] = defaultdict(list)
-    for row in connection.execute(
-        select(reviews).where(reviews.c.execution_id.in_(ids)).order_by(reviews.c.execution_id, reviews.c.version)
-    ):
-        decisions[row.execution_id].append(_review(row))
-    found = []
-    for row in rows:
-        history = histories[row.id]
-        shown = next(attempt for attempt in history if attempt.number == row.shown_attempt)
-        found.append(
-            ResultDetail(
-                **_shown(row, shown),
-                attempts_history=tuple(history),
-                reviews=tuple(decisions[row.id]),
-                instance=Instance.model_validate_json(row.body),
-            )
-        )
-    return found
-
-
-def _attempts(connection: Connection, ids: Sequence[int]) -> dict[int, list[Attempt]]:
-    """Every attempt of these executions, oldest first."""
-    trails = _trails(connection, ids)
-    found: dict[int, list[Attempt]] = defaultdict(list)
-    for row in connection.execute(
-        select(attempts, *_texts())
-        .join_from(attempts, transcripts)
-        .where(attempts.c.execution_id.in_(ids))
-        .order_by(attempts.c.execution_id, attempts.c.number)
-    ):
-        found[row.execution_id].append(_attempt(row, trails[row.execution_id, row.number]))
-    return found
-
-
-def _trails(connection: Connection, ids: Sequence[int]) -> Mapping[AttemptKey, list[Judgement]]:
-    """The newest round of judgements of every attempt."""
-    trails: dict[AttemptKey, list[Judgement]] = defaultdict(list)
-    for row in connection.execute(
-        select(judgements)
-        .join_from(judgements, attempts)
-        .where(judgements.c.execution_id.in_(ids), judgements.c.round == attempts.c.rounds)
-        .order_by(judgements.c.execution_id, judgements.c.number, judgements.c.position)
-    ):
-        trails[row.execution_id, row.number].append(
-            Judgement(
-                judge=JudgeKind(row.judge),
-                verdict=row.verdict,
-                reason=row.reason,
-                confidence=row.confidence,
-                detail=None if row.detail is None else from_json(row.detail),
-            )
-        )
-    return trails
-
-
-def _attempt(row: Row[Any], trail: Sequence[Judgement]) -> Attempt:
-    return Attempt(
-        number=row.number,
-        execution_status=ExecutionStatus(row.execution_status),
-        automatic_verdict=row.automatic_verdict,
-        judgements=tuple(trail),
-        messages=_MESSAGES.validate_json(row.messages),
-        output=None if row.output is None else Output(text=row.answer, **from_json(row.output)),
-        error=None if row.error_code is None else ExecutionError(code=row.error_code, message=row.error_message),
-        latency_ms=row.latency_ms,
-        tries=row.tries,
-        usage=None if row.usage is None else Usage.model_validate_json(row.usage),
-        served_model=row.served_model,
-        reasoning=row.reasoning,
-        created_at=row.created_at,
-    )
-
-
-def _review(row: Row[Any], *, prefix: str = "") -> Review:
-    values = row._mapping
-    return Review(
-        verdict=values[prefix + "verdict"],
-        reason=values[prefix + "reason"],
-        reviewer=values[prefix + "reviewer"],
-        created_at=values[prefix + "created_at"],
-        version=values[prefix + "version"],
-        attempt=values[prefix + "attempt"],
-    )
+    return result_rows.details(connection, [row.id for row in rows]), rows[-1].position if len(rows) == BATCH else None

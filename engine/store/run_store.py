@@ -5,28 +5,42 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 from pydantic_core import to_json
-from sqlalchemy import Connection, Row, bindparam, delete, exists, func, insert, or_, select, update
+from sqlalchemy import Connection, bindparam, delete, exists, func, insert, or_, select, update
 from sqlalchemy.dialects.sqlite import insert as insert_or
 
 from engine.domain.base import Page, utc_now
 from engine.domain.cases import Fixture, Instance
 from engine.domain.chat import Dialect
-from engine.domain.runs import ExecutionStatus, Run, RunConfig, RunDraft, RunStatus, VerdictCounts, Waiting
-from engine.errors import ConflictError, InputError, NotFoundError
+from engine.domain.runs import (
+    EndpointSettings,
+    Run,
+    RunConfig,
+    RunDraft,
+    RunStatus,
+    Waiting,
+)
+from engine.errors import ConflictError, InputError
+from engine.store import run_rows
 from engine.store.database import Database
 from engine.store.idempotency_store import KEY_LIFE, RUNS_ROUTE, IdempotencyKey, KeyStatus
-from engine.store.shown import effective_verdict, with_shown_attempt
-from engine.store.tables import attempts, blobs, executions, idempotency_keys, instances, run_blobs, runs
+from engine.store.run_rows import not_found
+from engine.store.tables import blobs, executions, idempotency_keys, instances, run_blobs, runs
 
 UNFINISHED = (RunStatus.PENDING, RunStatus.PROBING, RunStatus.RUNNING)
 STARTED = (RunStatus.PROBING, RunStatus.RUNNING)
 
-_CAPABILITIES = TypeAdapter(dict[str, bool | None])
 _FIXTURES = TypeAdapter(tuple[Fixture, ...])
+
+
+class Reopened(NamedTuple):
+    """What a run was before it was put back to pending."""
+
+    status: RunStatus
+    error: str | None
 
 
 class RunStore:
@@ -56,13 +70,13 @@ class RunStore:
             if idempotency is not None:
                 known = _run_of_key(connection, idempotency, now)
                 if known is not None:
-                    return _get(connection, known)
+                    return run_rows.get(connection, known)
             run_id = _insert_run(connection, draft, total=len(instances), now=now)
             _insert_plan(connection, run_id, instances)
             _insert_blobs(connection, run_id, blobs)
             if idempotency is not None:
                 _keep_key(connection, idempotency, run_id=run_id, now=now)
-            return _get(connection, run_id)
+            return run_rows.get(connection, run_id)
 
     def created_by_key(self, idempotency: IdempotencyKey) -> Run | None:
         """The run made with this key and body, or None when there is none yet.
@@ -72,12 +86,12 @@ class RunStore:
         """
         with self._database.reading() as connection:
             known = _run_of_key(connection, idempotency, utc_now())
-            return None if known is None else _get(connection, known)
+            return None if known is None else run_rows.get(connection, known)
 
     def get(self, run_id: int) -> Run:
         """Raises NotFoundError, code `run_not_found`."""
         with self._database.reading() as connection:
-            return _get(connection, run_id)
+            return run_rows.get(connection, run_id)
 
     def page(
         self,
@@ -103,7 +117,7 @@ class RunStore:
             rows = connection.execute(
                 select(runs).where(*wanted).order_by(runs.c.id.desc()).limit(limit).offset(offset)
             ).all()
-            return Page(items=tuple(_runs(connection, rows)), total=total)
+            return Page(items=tuple(run_rows.many(connection, rows)), total=total)
 
     def config(self, run_id: int) -> RunConfig:
         return RunConfig.model_validate_json(self._column(run_id, "config"))
@@ -116,7 +130,7 @@ class RunStore:
         with self._database.reading() as connection:
             found = connection.scalar(select(runs.c[name]).where(runs.c.id == run_id))
         if found is None:
-            raise _not_found(run_id)
+            raise not_found(run_id)
         return str(found)
 
     def set_status(
@@ -134,13 +148,21 @@ class RunStore:
             values["started_at"] = func.coalesce(runs.c.started_at, _literal_moment(now))
         self._update(run_id, values)
 
-    def reopen(self, run_id: int) -> bool:
-        """Put a run that ended early back to pending; False when it is in no state for it. One of two callers wins."""
-        resumable = [status.value for status in RunStatus if status.is_resumable]
+    def reopen(self, run_id: int, *, resuming: bool = False) -> Reopened | None:
+        """Put a run that is over back to pending, for more work on it; with `resuming` only one that ended early.
+
+        None when it is in no state for it. One of two callers wins.
+        """
+        wanted = [status.value for status in RunStatus if (status.is_resumable if resuming else status.is_over)]
         with self._database.writing() as connection:
-            changed = connection.execute(
+            row = connection.execute(
+                select(runs.c.status, runs.c.error).where(runs.c.id == run_id, runs.c.status.in_(wanted))
+            ).first()
+            if row is None:
+                return None
+            connection.execute(
                 update(runs)
-                .where(runs.c.id == run_id, runs.c.status.in_(resumable))
+                .where(runs.c.id == run_id)
                 .values(
                     status=RunStatus.PENDING.value,
                     error=None,
@@ -149,7 +171,35 @@ class RunStore:
                     cancel_requested_at=None,
                 )
             )
-            return changed.rowcount == 1
+            return Reopened(RunStatus(row.status), row.error)
+
+    def set_judge(
+        self,
+        run_id: int,
+        judge: EndpointSettings | None,
+        *,
+        prompt_version: str,
+        self_judged: bool,
+        warnings: Sequence[str],
+    ) -> None:
+        """Who judges the run's answers from now on (None: rules alone) and the run's warnings as they then stand.
+
+        Earlier judgements stay in their history.
+        """
+        changed = self.config(run_id).model_copy(
+            update={
+                "judge": judge,
+                "judge_prompt_version": None if judge is None else prompt_version,
+                "self_judged": self_judged,
+            }
+        )
+        values = {
+            "config": changed.model_dump_json(),
+            "judge_model": None if judge is None else judge.model,
+            "judge_provider_id": None if judge is None else judge.provider_id,
+            "warnings": to_json(tuple(warnings)).decode(),
+        }
+        self._update(run_id, values)
 
     def require(self, run_id: int) -> None:
         """Raises NotFoundError, code `run_not_found`; cheaper than `get`, which counts."""
@@ -170,7 +220,7 @@ class RunStore:
         with self._database.writing() as connection:
             row = connection.execute(select(runs.c.warnings).where(runs.c.id == run_id)).first()
             if row is None:
-                raise _not_found(run_id)
+                raise not_found(run_id)
             warnings = json.loads(row.warnings)
             if warning not in warnings:
                 text = to_json([*warnings, warning]).decode()
@@ -222,7 +272,7 @@ class RunStore:
         with self._database.writing() as connection:
             status = connection.scalar(select(runs.c.status).where(runs.c.id == run_id))
             if status is None:
-                raise _not_found(run_id)
+                raise not_found(run_id)
             if not RunStatus(status).is_over:
                 raise ConflictError(f"run {run_id} is {status}; cancel it first", code="run_not_terminal")
             used = select(run_blobs.c.sha256).where(run_blobs.c.run_id == run_id)
@@ -240,7 +290,7 @@ class RunStore:
     def _update(self, run_id: int, values: Mapping[str, Any]) -> None:
         with self._database.writing() as connection:
             if connection.execute(update(runs).where(runs.c.id == run_id).values(**values)).rowcount == 0:
-                raise _not_found(run_id)
+                raise not_found(run_id)
 
 
 def provider_in_use(connection: Connection, provider_id: int) -> bool:
@@ -259,11 +309,7 @@ def provider_in_use(connection: Connection, provider_id: int) -> bool:
 def require_run(connection: Connection, run_id: int) -> None:
     """Raises NotFoundError, code `run_not_found`."""
     if connection.scalar(select(runs.c.id).where(runs.c.id == run_id)) is None:
-        raise _not_found(run_id)
-
-
-def _not_found(run_id: int) -> NotFoundError:
-    return NotFoundError(f"there is no run {run_id}", code="run_not_found")
+        raise not_found(run_id)
 
 
 def _literal_moment(moment: datetime) -> Any:
@@ -373,70 +419,3 @@ def _insert_blobs(connection: Connection, run_id: int, contents: Mapping[str, by
         [{"sha256": sha256, "content": content} for sha256, content in contents.items()],
     )
     connection.execute(insert(run_blobs), [{"run_id": run_id, "sha256": sha256} for sha256 in contents])
-
-
-def _get(connection: Connection, run_id: int) -> Run:
-    row = connection.execute(select(runs).where(runs.c.id == run_id)).first()
-    if row is None:
-        raise _not_found(run_id)
-    return _runs(connection, [row])[0]
-
-
-def _runs(connection: Connection, rows: Sequence[Row[Any]]) -> list[Run]:
-    """Runs with their counts, in one query for all of them."""
-    effective = effective_verdict().label("verdict")
-    skipped = executions.c.skip_reason.is_not(None).label("skipped")
-    counted = connection.execute(
-        select(executions.c.run_id, attempts.c.execution_status, effective, skipped, func.count().label("n"))
-        .select_from(with_shown_attempt(even_without=True))
-        .where(
-            executions.c.run_id.in_([row.id for row in rows]),
-            or_(executions.c.shown_attempt.is_not(None), executions.c.skip_reason.is_not(None)),
-        )
-        .group_by(executions.c.run_id, attempts.c.execution_status, effective, skipped)
-    ).all()
-    tallies: dict[int, dict[str, Any]] = {
-        row.id: {"completed": 0, "error": 0, "skipped": 0, "verdicts": {}} for row in rows
-    }
-    for found in counted:
-        tally = tallies[found.run_id]
-        if found.skipped:
-            tally["skipped"] += found.n
-        elif found.execution_status == ExecutionStatus.ERROR:
-            tally["error"] += found.n
-        else:
-            tally["completed"] += found.n
-            word = found.verdict or "none"
-            tally["verdicts"][word] = tally["verdicts"].get(word, 0) + found.n
-    return [_run(row, tallies[row.id]) for row in rows]
-
-
-def _run(row: Row[Any], tally: Mapping[str, Any]) -> Run:
-    return Run(
-        id=row.id,
-        status=RunStatus(row.status),
-        profile=row.profile,
-        bank=row.bank,
-        auto_judge=row.auto_judge,
-        provider_id=row.provider_id,
-        provider_name=row.provider_name,
-        simulated=row.simulated,
-        model=row.model,
-        judge_model=row.judge_model,
-        total_count=row.total_count,
-        completed_count=tally["completed"],
-        error_count=tally["error"],
-        skipped_count=tally["skipped"],
-        verdict_counts=VerdictCounts.model_validate(tally["verdicts"]),
-        capabilities=_CAPABILITIES.validate_json(row.capabilities),
-        waiting=None if row.waiting is None else Waiting.model_validate_json(row.waiting),
-        dataset_sha256=row.dataset_sha256,
-        seed=row.seed,
-        note=row.note,
-        created_at=row.created_at,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
-        created_by=row.created_by,
-        error=row.error,
-        warnings=tuple(json.loads(row.warnings)),
-    )

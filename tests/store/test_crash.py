@@ -148,7 +148,7 @@ def test_a_lock_that_cannot_be_taken_is_said_so(database):
 def test_interrupted_work_is_found_after_a_crash(stores, writer):
     run, (key, *_) = make_run(stores)
     settle(writer, key, answer())
-    (lacking,) = stores.results.lacking_verdict(run.id)
+    (lacking,) = stores.results.answered(stores.results.to_judge(run.id, only_missing=True))
     assert lacking.execution.execution_id == key
     assert lacking.execution.attempts == 1
     assert lacking.attempt == answer()

@@ -222,7 +222,7 @@ def test_errors_are_counted_by_kind_with_their_first_message(stores, writer):
 def test_what_lacks_a_verdict_is_found_with_its_newest_answer(stores, writer, mixed):
     run, ids = mixed
     settle(writer, ids["n1"], answer(2, "newer"), None)
-    (lacking,) = stores.results.lacking_verdict(run.id)
+    (lacking,) = stores.results.answered(stores.results.to_judge(run.id, only_missing=True))
     assert (lacking.execution.execution_id, lacking.execution.attempts) == (ids["n1"], 2)
     assert lacking.attempt.output is not None
     assert lacking.attempt.output.text == "newer"

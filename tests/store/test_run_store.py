@@ -289,7 +289,7 @@ def test_a_failed_create_leaves_no_run_and_no_key(stores):
 
 def test_a_run_that_ended_early_is_reopened_once(stores):
     run, _ = make_run(stores)
-    assert not stores.runs.reopen(run.id)
+    assert stores.runs.reopen(run.id, resuming=True) is None
     stores.runs.set_status(run.id, RunStatus.INTERRUPTED, error="the process ended")
     stores.runs.request_cancel(run.id)
     together = threading.Barrier(2)
@@ -297,19 +297,21 @@ def test_a_run_that_ended_early_is_reopened_once(stores):
 
     def reopen():
         together.wait()
-        won.append(stores.runs.reopen(run.id))
+        won.append(stores.runs.reopen(run.id, resuming=True))
 
     threads = [threading.Thread(target=reopen) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(won) == [False, True]
+    assert sorted(won, key=str) == [None, (RunStatus.INTERRUPTED, "the process ended")]
     again = stores.runs.get(run.id)
     assert (again.status, again.error, again.finished_at) == (RunStatus.PENDING, None, None)
     assert stores.runs.cancel_requests() == set()
     stores.runs.set_status(run.id, RunStatus.COMPLETED)
-    assert not stores.runs.reopen(run.id)
+    assert stores.runs.reopen(run.id, resuming=True) is None
+    assert stores.runs.reopen(run.id) == (RunStatus.COMPLETED, None), "more work may be done on any run that is over"
+    assert stores.runs.reopen(run.id) is None
 
 
 @pytest.mark.parametrize("number", [2**63, -(2**70)])

@@ -1,0 +1,128 @@
+"""Judging stored answers again: the model under test is left alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.domain.runs import RunStatus
+from engine.domain.verdicts import JudgeKind, Verdict
+from engine.errors import ConflictError, NotFoundError
+from engine.services import providers, results, runs
+from tests.support import engines, running
+from tests.support.engines import ADMIN
+from tests.support.running import SPEC, rows
+from tests.support.scripted_server import ScriptedServer, Step
+
+
+@pytest.fixture
+def judge():
+    with ScriptedServer(judging=True) as running_judge:
+        yield running_judge
+
+
+def judged_run(engine, server, judge, **spec):
+    """A run over a provider `subject`, judged by a provider `judge`."""
+    subject = running.provider(engine, server.base_url, name="subject", default_model="subject")
+    other = running.provider(engine, judge.base_url, name="judge", default_model="first-judge")
+    wanted = SPEC.model_copy(update={"provider_id": subject.id, "judge_provider_id": other.id, **spec})
+    return engines.until_over(engine, runs.start(engine, wanted, actor=ADMIN).id), other
+
+
+def test_a_judge_that_was_away_is_asked_later_and_the_model_is_not(installation, server, judge):
+    judge.always(Step(status=503))
+    with installation(4, request_retry_count=0) as engine:
+        run, _ = judged_run(engine, server, judge)
+        assert (run.status, run.completed_count, run.verdict_counts.none) == (RunStatus.COMPLETED, 4, 4)
+        trail = rows(engine, run.id)[0].judgements[-1]
+        assert trail.judge == JudgeKind.LLM and trail.detail is not None
+        assert (trail.verdict, trail.detail["code"]) == (None, "judge_unavailable")
+        asked = len(server.chats)
+        judge.always(None)
+        runs.judge(engine, run.id, only_missing=True, actor=ADMIN)
+        run = engines.until_over(engine, run.id)
+        assert (run.status, run.verdict_counts.none, run.warnings) == (RunStatus.COMPLETED, 0, ())
+        assert len(server.chats) == asked
+        judgements = len(judge.chats)
+        runs.judge(engine, run.id, only_missing=True, actor=ADMIN)
+        assert engines.until_over(engine, run.id).status == RunStatus.COMPLETED
+        assert len(judge.chats) == judgements, "nothing was missing"
+
+
+def test_another_judge_replaces_what_is_shown_and_the_run_says_who(installation, server, judge):
+    with installation(3) as engine:
+        run, other = judged_run(engine, server, judge)
+        asked = len(server.chats)
+        runs.judge(engine, run.id, judge_model="second-judge", actor=ADMIN)
+        run = engines.until_over(engine, run.id)
+        assert (run.status, run.judge_model) == (RunStatus.COMPLETED, "second-judge")
+        assert [each.judgements[-1].detail["model"] for each in rows(engine, run.id)] == ["second-judge"] * 3
+        assert len(server.chats) == asked and engine.stores.runs.config(run.id).judge.provider_id == other.id
+        runs.judge(engine, run.id, judge_provider_id=run.provider_id, judge_model="subject", actor=ADMIN)
+        run = engines.until_over(engine, run.id)
+        assert "judges itself" in " ".join(run.warnings) and engine.stores.runs.config(run.id).self_judged
+        runs.judge(engine, run.id, judge_provider_id=other.id, actor=ADMIN)
+        run = engines.until_over(engine, run.id)
+        assert run.warnings == () and not engine.stores.runs.config(run.id).self_judged
+        with pytest.raises(NotFoundError):
+            runs.judge(engine, run.id, judge_provider_id=99, actor=ADMIN)
+        providers.delete(engine, other.id, actor=ADMIN)
+        with pytest.raises(ConflictError) as gone:
+            runs.judge(engine, run.id, actor=ADMIN)
+        assert gone.value.code == "judge_gone"
+        assert runs.get(engine, run.id, actor=ADMIN).status == RunStatus.COMPLETED
+
+
+def test_a_judge_that_is_away_takes_no_verdict_back(installation, server, judge):
+    with installation(3, request_retry_count=0) as engine:
+        run, _ = judged_run(engine, server, judge)
+        before = [each.verdict for each in rows(engine, run.id)]
+        assert None not in before
+        judge.always(Step(status=503))
+        runs.judge(engine, run.id, actor=ADMIN)
+        run = engines.until_over(engine, run.id)
+        assert [each.verdict for each in rows(engine, run.id)] == before
+        assert "3 answers could not be judged anew" in run.warnings[0]
+
+
+def test_answers_of_two_judges_are_never_passed_off_as_of_one(installation, server, judge):
+    judge.script(*[Step(), Step(), Step(status=400), Step(status=400)])
+    with installation(4, request_retry_count=0) as engine:
+        run, _ = judged_run(engine, server, judge)
+        assert run.verdict_counts.none == 2
+        runs.judge(engine, run.id, judge_model="second-judge", only_missing=True, actor=ADMIN)
+        run = engines.until_over(engine, run.id)
+        assert run.verdict_counts.none == 0
+        assert run.warnings == ("some answers were judged by first-judge, the others by second-judge",)
+
+
+def test_a_run_without_automatic_judging_is_judged_when_somebody_asks(installation, server):
+    with installation(3) as engine:
+        run = engines.until_over(
+            engine,
+            runs.start(
+                engine,
+                SPEC.model_copy(update={"auto_judge": False}),
+                actor=ADMIN,
+                endpoint=engines.endpoint(server.base_url),
+            ).id,
+        )
+        assert run.verdict_counts.none == 3
+        asked = len(server.chats)
+        runs.judge(engine, run.id, actor=ADMIN)
+        run = engines.until_over(engine, run.id)
+        assert (run.status, run.verdict_counts.none, run.judge_model) == (RunStatus.COMPLETED, 0, None)
+        assert {each.verdict for each in rows(engine, run.id)} <= {Verdict.PASS, Verdict.NEEDS_HUMAN_REVIEW}
+        assert len(server.chats) == asked
+
+
+def test_judging_a_cancelled_run_leaves_it_cancelled_with_its_pending_items(installation, server):
+    server.always(Step(status=401))
+    server.script(*[Step() for _ in range(7)])
+    with installation(10) as engine:
+        run = engines.until_over(engine, running.start(engine, server.base_url, max_concurrency=1).id)
+        assert run.status == RunStatus.INTERRUPTED and 0 < run.completed_count < 10
+        runs.judge(engine, run.id, actor=ADMIN)
+        after = engines.until_over(engine, run.id)
+        assert (after.status, after.error, after.completed_count) == (run.status, run.error, run.completed_count)
+        detail = results.get(engine, run.id, rows(engine, run.id)[0].execution_id, actor=ADMIN)
+        assert len(detail.attempts_history) == 1
