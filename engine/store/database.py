@@ -125,7 +125,7 @@ class Database:
             UnavailableError: code `storage_full` or `database_unavailable`; nothing was written.
             InputError: code `unstorable_value`; nothing was written.
         """
-        with self._turn(), self._in_words(), self._writer.begin() as connection:
+        with self._turn(), self._in_words(writing=True), self._writer.begin() as connection:
             yield connection
 
     @contextlib.contextmanager
@@ -138,13 +138,13 @@ class Database:
             self._turns.release()
 
     @contextlib.contextmanager
-    def _in_words(self) -> Iterator[None]:
+    def _in_words(self, *, writing: bool = False) -> Iterator[None]:
         try:
             yield
         except IntegrityError:
             raise
         except DBAPIError as error:
-            raise in_words(error.orig, self.path) from error
+            raise in_words(error.orig, self.path, writing=writing) from error
         except PoolTimeout as error:
             raise UnavailableError(
                 "too many requests use the database at once; try again", code="database_unavailable"
@@ -199,7 +199,7 @@ class Database:
         # SQLite changes a table by making it anew and dropping the old one; with foreign keys on, the drop would
         # cascade. Inside a transaction the pragma is ignored, so it stands before it.
         migrator = self._engine.execution_options(begin=("PRAGMA foreign_keys=OFF", "BEGIN IMMEDIATE"))
-        with self._turn(), self._in_words(), migrator.connect() as connection:
+        with self._turn(), self._in_words(writing=True), migrator.connect() as connection:
             try:
                 with connection.begin():
                     yield connection
@@ -263,9 +263,17 @@ def _begin(connection: Connection) -> None:
         connection.exec_driver_sql(statement)
 
 
-def in_words(error: BaseException | None, file: Path) -> UnavailableError:
+def in_words(error: BaseException | None, file: Path, *, writing: bool) -> UnavailableError:
     """What a driver's error means to the people who meet it."""
     name = str(getattr(error, "sqlite_errorname", ""))
+    if writing and name.startswith("SQLITE_IOERR"):
+        # What a full disk is called depends on where it is met: SQLITE_FULL where SQLite appends, this where a quota,
+        # a limit on file sizes or the sync refuses. A failing disk cannot be told apart.
+        return UnavailableError(
+            f"the storage is full or fails: {file} cannot be written ({name}); make space, look at quotas and limits "
+            "on file sizes, and try again",
+            code="storage_full",
+        )
     if name.startswith("SQLITE_FULL"):
         return UnavailableError(
             f"the storage is full: nothing more can be written to {file}; make space and try again",

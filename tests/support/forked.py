@@ -81,9 +81,11 @@ class Forker:
         self._process.wait(30)
         self._process.stdout.close()
 
-    def start(self, command: CommandLine, arguments: list[str], variables: dict[str, str]) -> Forked:
-        out, err = command.folder / "forked.out", command.folder / "forked.err"
-        told = {"arguments": arguments, "variables": variables, "out": str(out), "err": str(err)}
+    def start(
+        self, command: CommandLine, arguments: list[str], variables: dict[str, str], *, user: int | None = None
+    ) -> Forked:
+        out, err = (command.folder / f"forked-{self._process.pid}.{name}" for name in ("out", "err"))
+        told = {"arguments": arguments, "variables": variables, "out": str(out), "err": str(err), "user": user}
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({**told, "folder": str(command.folder)}).encode() + b"\n")
         self._process.stdin.flush()
@@ -107,14 +109,19 @@ class Forker:
 
 
 class ForkedCommandLine(CommandLine):
-    """A `CommandLine` whose commands cost no start of an interpreter."""
+    """A `CommandLine` whose commands cost no start of an interpreter.
+
+    As `user`, where that is set: permissions mean nothing to root.
+    """
+
+    user: int | None = None
 
     def __init__(self, forker: Forker, folder: Path, **variables: str) -> None:
         super().__init__(folder, **variables)
         self._forker = forker
 
     def start(self, *arguments: object, **variables: str) -> Forked:  # type: ignore[override]
-        return self._forker.start(self, list(map(str, arguments)), {**self.variables, **variables})
+        return self._forker.start(self, list(map(str, arguments)), {**self.variables, **variables}, user=self.user)
 
 
 @contextlib.contextmanager
@@ -165,6 +172,8 @@ def _become(told: dict[str, object]) -> None:
             os.dup2(descriptor, number)
             os.close(descriptor)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        if told["user"] is not None:
+            os.setuid(int(str(told["user"])))
         sys.argv = ["magistrate", *told["arguments"]]  # type: ignore[misc]
         magistrate()
         code = 0
