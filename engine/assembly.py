@@ -113,6 +113,15 @@ class Engine:
             )
         return self.worker
 
+    def require_alive(self) -> None:
+        """Raises UnavailableError, code `engine_stopped`, when a thread that runs need has ended in this process."""
+        if self.worker is not None:
+            self.worker.require_alive()
+        if self._commit is not None and not self._commit.is_alive:
+            raise UnavailableError(
+                "results cannot be stored, because their writer has stopped; restart the server", code="engine_stopped"
+            )
+
     def try_lock(self) -> bool:
         """Take the engine lock for a moment, to act on runs that nobody works on. Release with `unlock`."""
         return self._lock.acquire()

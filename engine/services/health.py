@@ -20,10 +20,9 @@ def report(engine: Engine) -> Health:
     """Open to everybody; says nothing about the installation but that it works.
 
     Raises:
-        UnavailableError: the database does not answer, or the engine's thread has died.
+        UnavailableError: the database does not answer, or a thread of the engine has died.
     """
     engine.database.ping()
-    if engine.worker is None:
-        return Health(status="ok", version=__version__, database="ok", engine="locked_elsewhere")
-    engine.worker.require_alive()
-    return Health(status="ok", version=__version__, database="ok", engine="running")
+    engine.require_alive()
+    state: Literal["running", "locked_elsewhere"] = "locked_elsewhere" if engine.worker is None else "running"
+    return Health(status="ok", version=__version__, database="ok", engine=state)

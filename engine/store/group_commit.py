@@ -220,6 +220,10 @@ class GroupCommit:
     def start(self) -> None:
         self._thread.start()
 
+    @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
     def stop(self) -> None:
         """Write what was handed in, then end. Later calls are refused."""
         with self._door:
