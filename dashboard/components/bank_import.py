@@ -66,9 +66,12 @@ def take_files(chosen: str) -> list[banks.SourceFile]:
         _("Files"),
         accept_multiple_files=True,
         key=f"{KEY('files')}.{chosen}",
-        help=_("Up to 64 MB each. Nothing is stored before you import."),
+        help=_("Up to 64 MB each and 128 MB in all. Nothing is stored before you import."),
     )
-    return [banks.SourceFile(name=each.name, content=each.getvalue()) for each in dropped]
+    with refusals():
+        banks.check_total([each.size for each in dropped])  # before any of them is copied
+        return [banks.SourceFile(name=each.name, content=each.getvalue()) for each in dropped]
+    return []
 
 
 def suggested(files: Sequence[banks.SourceFile]) -> str:

@@ -11,7 +11,7 @@ import structlog
 from engine.assembly import BUNDLED_BANK, BUNDLED_SOURCE, Engine
 from engine.bank import Bank, assembling, exporting, importers, loading, minima, validation
 from engine.bank.fixtures import read_one
-from engine.bank.importers import ColumnMapping, Imported, SourceFile
+from engine.bank.importers import ColumnMapping, Imported, SourceFile, check_total
 from engine.bank.problems import error_for
 from engine.bank.selection import known
 from engine.domain.accounts import Permission, User
@@ -40,6 +40,7 @@ __all__ = [
     "case",
     "cases",
     "changes",
+    "check_total",
     "columns",
     "coverage",
     "export",

@@ -24,6 +24,7 @@ from dashboard.components import (
 )
 from dashboard.components.bank_address import KEY, View
 from engine.assembly import Engine
+from engine.bank import importers
 from engine.domain.accounts import Role
 from engine.domain.banks import CoverageCell, ProfileShortage
 from engine.domain.base import Localized
@@ -463,6 +464,19 @@ def test_a_file_that_cannot_be_read_is_refused_in_words(engine: Engine, app: App
     assert "nothing was stored" in test.error[0].value
     assert "own" in test.error[0].value
     assert banks.names(engine, actor=ADMIN) == ["regression"]
+
+
+def test_files_that_are_too_much_together_are_refused_in_words(
+    engine: Engine, app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importers, "MAX_TOTAL_BYTES", 100)
+    test = app(engine, at="bank", view="import")
+    uploaded(test, *((f"{n}.csv", b"text,clause\n" + b"What is a lock?,A.1.a\n" * 2) for n in range(2)))
+    assert "the 2 files have 0 MB together" in test.error[0].value
+    assert test.button(key="bank.import.look").disabled
+    uploaded(test, ("0.csv", b"text,clause\nWhat is a lock?,A.1.a\n"))
+    assert not test.error
+    assert not test.button(key="bank.import.look").disabled
 
 
 def test_the_name_of_the_bundled_bank_is_not_taken(engine: Engine, app: App) -> None:

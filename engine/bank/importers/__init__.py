@@ -7,10 +7,20 @@ from collections.abc import Callable, Sequence
 from engine.bank.importers import garak, inspect_samples, promptfoo, pyrit, tables
 from engine.bank.importers.base import ColumnMapping, Imported, Importer, SourceFile
 from engine.bank.importers.published import PUBLISHED
+from engine.bank.importers.reading import MAX_TOTAL_BYTES
 from engine.bank.problems import one_of
 from engine.errors import BankError
 
-__all__ = ["FORMATS", "ColumnMapping", "Imported", "Importer", "SourceFile", "columns", "read"]
+__all__ = [
+    "FORMATS",
+    "ColumnMapping",
+    "Imported",
+    "Importer",
+    "SourceFile",
+    "check_total",
+    "columns",
+    "read",
+]
 
 _MAPPED: dict[str, Callable[[Sequence[SourceFile], ColumnMapping | None], Imported]] = {
     "csv": tables.read_csv,
@@ -37,17 +47,33 @@ FORMATS: dict[str, Importer] = {
 }
 
 
+def check_total(sizes: Sequence[int]) -> None:
+    """Whether files of these sizes, in bytes, may be imported together.
+
+    Raises:
+        BankError: `files_too_large`.
+    """
+    if sum(sizes) > MAX_TOTAL_BYTES:
+        together, most = sum(sizes) / 1024 / 1024, MAX_TOTAL_BYTES // 1024 // 1024
+        raise BankError(
+            f"the {len(sizes)} files have {together:.0f} MB together, more than the {most} MB that one import may "
+            "have; import them one after another",
+            code="files_too_large",
+        )
+
+
 def read(format: str, files: Sequence[SourceFile], *, mapping: ColumnMapping | None = None) -> Imported:
     """The cases in the files, and what became none of them and why.
 
     Raises:
-        BankError: an unknown format, no file, a mapping where there are no columns, or a file that is malformed:
-            file, line and column are named, and nothing is imported.
+        BankError: an unknown format, no file, too much in all, a mapping where there are no columns, or a file that is
+            malformed: file, line and column are named, and nothing is imported.
     """
     if format not in FORMATS:
         raise BankError(f"no format named {format!r}; {one_of(FORMATS, instead_of=format)}", code="unknown_format")
     if not files:
         raise BankError("no file to import; choose at least one")
+    check_total([len(file.content) for file in files])
     if format in _MAPPED:
         return _MAPPED[format](files, mapping)
     if mapping is not None:

@@ -22,6 +22,9 @@ from engine.errors import BankError
 MAX_BYTES = 64 * 1024 * 1024
 """Of one file."""
 
+MAX_TOTAL_BYTES = 2 * MAX_BYTES
+"""Of all files of one import, which are held in memory together."""
+
 MAX_YAML_BYTES = 4 * 1024 * 1024
 MAX_YAML_PARTS = 400_000
 """Of a YAML file, which takes many times as long to read as another: its bytes, and its texts, lists and mappings."""

@@ -9,7 +9,9 @@ from collections.abc import Callable
 
 import pytest
 
+from engine.bank import importers
 from engine.bank.importers import reading, tables
+from engine.errors import BankError
 
 
 @pytest.fixture
@@ -32,6 +34,20 @@ def test_f8_a_file_over_64_mb_is_refused_unread(refused, format, growth):
     content = bytes(reading.MAX_BYTES + 1)
     limit = "4 MB" if format in ("promptfoo", "pyrit") else "64 MB"
     assert growth(lambda: limit in refused(format, "big", content) or pytest.fail("accepted")) < 10
+
+
+def test_f8_files_that_are_too_much_together_are_refused_unread(file, growth):
+    """F8."""
+    files = [file(f"q{n}.csv", bytes(reading.MAX_BYTES)) for n in range(2)] + [
+        file("last.csv", b"clause,text\nA.1.a,x\n")
+    ]
+
+    def attempt():
+        with pytest.raises(BankError, match="the 3 files have 128 MB together, more than the 128 MB") as caught:
+            importers.read("csv", files)
+        assert caught.value.code == "files_too_large"
+
+    assert growth(attempt) < 10
 
 
 def test_f8_a_million_rows_are_refused(refused):
