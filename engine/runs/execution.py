@@ -48,6 +48,9 @@ GRACE_S = 3.0
 _RATE_WINDOW = 200
 """Items over which the rate is taken."""
 
+STORE_AGAIN_S = 1.0
+"""How often the end of a run is offered to a store that was full or away."""
+
 Probe = Callable[[ChatModel, str], Awaitable[dict[str, bool | None]]]
 
 JUDGED_AT_ONCE = 100
@@ -61,8 +64,9 @@ class Live(NamedTuple):
     rate_per_s: float | None
 
 
-class _Stop(NamedTuple):
-    """Why a run ends before its last item: cancelled, shutting down, provider or store of no use."""
+class Ending(NamedTuple):
+    """How a run ends; and why, where that is before its last item: cancelled, shutting down, provider or store of no
+    use."""
 
     status: RunStatus
     error: str | None = None
@@ -82,8 +86,11 @@ class RunExecution:
         self._probe = probe
         self._in_flight = 0
         self._finished_at: deque[float] = deque(maxlen=_RATE_WINDOW)
-        self._stop: _Stop | None = None
+        self._stop: Ending | None = None
         self._stopped = asyncio.Event()
+        self._closing = asyncio.Event()
+        self.unstored: Ending | None = None
+        """How the run ended, while the store cannot take it down."""
         self._outage = _Outage()
         self._judging: set[asyncio.Task[None]] = set()
         self._left_as_they_were = 0
@@ -100,8 +107,13 @@ class RunExecution:
     def stop(self, status: RunStatus, error: str | None = None) -> None:
         """Take no further item; finish or drop what is in flight; end as `status`. On the loop's thread only."""
         if self._stop is None:
-            self._stop = _Stop(status, error)
+            self._stop = Ending(status, error)
             self._stopped.set()
+
+    def shut_down(self, error: str) -> None:
+        """End as interrupted, and do not wait for a store that cannot take down how it ended."""
+        self._closing.set()
+        self.stop(RunStatus.INTERRUPTED, error)
 
     # -- the run ----------------------------------------------------------------------------------------------------
 
@@ -109,22 +121,34 @@ class RunExecution:
         """Never raises: whatever happens is written on the run."""
         started = time.monotonic()
         await self._guarded(self._execute())
-        status = None
-        try:
-            end = await asyncio.to_thread(self._outcome) if self._stop is None else self._stop
-            status = end.status
-            milestones.reached(milestones.FINISHING)
-            await asyncio.to_thread(self._stores.runs.set_status, self.run_id, end.status, error=end.error)
-        except UnavailableError as failure:
-            # The store itself is gone or full. The next start of the engine calls the run interrupted.
-            log.error("run_status_not_stored", run_id=self.run_id, status=status, reason=failure.message)
+        status = await self._store_end()
         log.info("run_ended", run_id=self.run_id, status=status, seconds=round(time.monotonic() - started, 3))
 
-    def _outcome(self) -> _Stop:
+    async def _store_end(self) -> RunStatus | None:
+        """The status stored; None where the store stayed full or away until the engine stopped.
+
+        Then the next start of the engine calls the run interrupted.
+        """
+        while True:
+            try:
+                end = await asyncio.to_thread(self._outcome) if self._stop is None else self._stop
+                milestones.reached(milestones.FINISHING)
+                await asyncio.to_thread(self._stores.runs.set_status, self.run_id, end.status, error=end.error)
+                return end.status
+            except UnavailableError as failure:
+                if self.unstored is None:
+                    log.error("run_status_not_stored", run_id=self.run_id, reason=failure.message)
+                self.unstored = self._stop or Ending(RunStatus.INTERRUPTED, failure.message)
+            if self._closing.is_set():
+                return None
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._closing.wait(), STORE_AGAIN_S)
+
+    def _outcome(self) -> Ending:
         """What a run is after a job that went to its end."""
         if self._job.kind is not JobKind.EXECUTE and self._stores.results.unexecuted(self.run_id):
-            return _Stop(self._job.before, self._job.before_error)
-        return _Stop(RunStatus.COMPLETED)
+            return Ending(self._job.before, self._job.before_error)
+        return Ending(RunStatus.COMPLETED)
 
     async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
         """A fault outside an item ends the run: in words where the fault is one of ours, else with the log's help."""

@@ -11,7 +11,7 @@ import structlog
 from engine.domain.runs import Job, RunStatus
 from engine.errors import UnavailableError
 from engine.runs.endpoints import Connect, EndpointPool
-from engine.runs.execution import Live, Probe, RunExecution
+from engine.runs.execution import Ending, Live, Probe, RunExecution
 from engine.store import GroupCommit, Stores
 
 log = structlog.get_logger(__name__)
@@ -23,6 +23,7 @@ STOP_TIMEOUT_S = 9.0
 """A stop is over within ten seconds, whatever a provider does."""
 
 STOPPED = "the server was stopped; resume to go on"
+DIED = "the engine has died, the server's log says why; restart the server, then resume to go on"
 
 
 class Worker:
@@ -79,10 +80,27 @@ class Worker:
             execution = self._executions.get(run_id)
         return execution.live() if execution is not None else None
 
+    def unstored_end(self, run_id: int) -> Ending | None:
+        """How a run ended that the store still calls unfinished, because it is full or the engine has died."""
+        if not self.is_alive:
+            return Ending(RunStatus.INTERRUPTED, DIED)
+        with self._mutex:
+            execution = self._executions.get(run_id)
+        return execution.unstored if execution is not None else None
+
     # -- on the loop's thread ---------------------------------------------------------------------------------------
 
     def _main(self) -> None:
-        asyncio.run(self._serve())
+        try:
+            asyncio.run(self._serve())
+        except BaseException:
+            log.exception("engine_died")
+            try:
+                self._stores.runs.interrupt_unfinished(DIED)
+            except UnavailableError as error:
+                log.error("runs_not_interrupted", reason=error.message)
+        finally:
+            self._ready.set()
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -93,7 +111,7 @@ class Worker:
         await self._stop_requested.wait()
         watching.cancel()
         for execution in list(self._executions.values()):
-            execution.stop(RunStatus.INTERRUPTED, STOPPED)
+            execution.shut_down(STOPPED)
         await asyncio.gather(watching, *self._tasks.values(), return_exceptions=True)
 
     async def _submit(self, run_id: int, job: Job) -> None:

@@ -134,13 +134,22 @@ def page(
 ) -> Page[Run]:
     """Runs, newest first."""
     actor.require(Permission.READ)
-    return engine.stores.runs.page(status=status, profile=profile, provider_id=provider_id, limit=limit, offset=offset)
+    found = engine.stores.runs.page(status=status, profile=profile, provider_id=provider_id, limit=limit, offset=offset)
+    return Page(items=tuple(_as_it_is(engine, run) for run in found.items), total=found.total)
 
 
 def get(engine: Engine, run_id: int, *, actor: User) -> Run:
     """Raises NotFoundError `run_not_found`."""
     actor.require(Permission.READ)
-    return engine.stores.runs.get(run_id)
+    return _as_it_is(engine, engine.stores.runs.get(run_id))
+
+
+def _as_it_is(engine: Engine, run: Run) -> Run:
+    """A run that has ended is over for those who look, also while the store is too full to say so."""
+    if run.status.is_over or engine.worker is None:
+        return run
+    end = engine.worker.unstored_end(run.id)
+    return run if end is None else run.model_copy(update={"status": end.status, "error": end.error, "waiting": None})
 
 
 def progress(engine: Engine, run_id: int, *, actor: User) -> Progress:
@@ -211,6 +220,9 @@ def resume(engine: Engine, run_id: int, *, actor: User) -> Run:
     actor.require(Permission.STEER_RUNS)
     worker = engine.require_worker()
     with engine.starting:
+        if (end := worker.unstored_end(run_id)) is not None:
+            worker.require_alive()
+            engine.stores.runs.set_status(run_id, end.status, error=end.error)
         engine.stores.runs.get(run_id)
         _require_provider(engine, run_id)
         if (before := engine.stores.runs.reopen(run_id, resuming=True)) is None:
