@@ -54,6 +54,8 @@ class Pace(Model):
     in_flight: int
     paused_until: Timestamp | None
     """No call starts before this moment: the endpoint asked for a pause."""
+    failures: int = 0
+    """Calls in a row, whoever made them, that brought no answer; 0 after one that did."""
 
 
 class ChatRequest(Model):
@@ -108,6 +110,8 @@ class Answer(Model):
     served_model: str | None = None
     tries: int = 1
     """HTTP calls made for it, retries included."""
+    streamed: bool = False
+    """Whether it came piece by piece."""
 
 
 class ChatModel(Protocol):

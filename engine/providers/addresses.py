@@ -106,7 +106,7 @@ def plain_path(url: httpx.URL) -> str:
 def endpoint_url(base_url: str, path: str) -> httpx.URL:
     """The address of `path` (`/chat/completions`, `/models`) below a checked base URL; its query is kept."""
     url = httpx.URL(base_url)
-    base = url.path.removesuffix(ENDPOINT)
+    base = url.path.removesuffix(ENDPOINT).rstrip("/")
     return url.copy_with(path=base + path)
 
 
@@ -194,6 +194,17 @@ def _listed(host: str, address: IpAddress, allowed_hosts: tuple[str, ...]) -> bo
         except ValueError:  # a host name, compared above
             continue
     return False
+
+
+def is_ours(host: str, allowed_hosts: tuple[str, ...], *, address: str = "") -> bool:
+    """Whether a host, or the address its name leads to, is this machine or listed: no proxy stands before those."""
+    if host.lower() in LOOPBACK:
+        return True
+    try:
+        number = ipaddress.ip_address((address or host).partition("%")[0])
+    except ValueError:
+        return any(entry.strip().lower() == host.lower() for entry in allowed_hosts)
+    return number.is_loopback or _listed(host, number, allowed_hosts)
 
 
 def refused(message: str) -> InputError:

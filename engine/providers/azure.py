@@ -80,7 +80,7 @@ class AzureChat(OpenAIChat):
         return {"api-key": key} if key else {}
 
     def _path(self, request: ChatRequest) -> str:
-        if self._base_path.endswith("/openai"):
+        if self._endpoint.path.endswith("/openai"):
             return f"/deployments/{quote(request.model, safe='')}{ENDPOINT}"
         return ENDPOINT
 

@@ -19,7 +19,11 @@ import aiohttp
 
 from engine.domain.base import rfc3339, utc_now
 from engine.errors import ProviderError
+from engine.providers import refusals
 from engine.providers.addresses import AddressRefused
+
+BODY_LIMIT = 8_000_000
+"""Bytes of an answer after decoding; more is never read."""
 
 MESSAGE_LIMIT = 500
 MASK = "[masked]"
@@ -32,13 +36,20 @@ _BEARER = re.compile(
 _KEY_SHAPE = re.compile(r"\b(sk|pk|rk|gsk|key)-[\w\-*]{6,}")
 _TITLE = re.compile(rb"<title[^>]*>(.{0,200}?)</title", re.IGNORECASE | re.DOTALL)
 
-
 _FILTER_WORDS = frozenset(
     {"content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed"}
 )
 
-
 _SPENT_WORDS = frozenset({"insufficient_quota", "billing_hard_limit_reached", "quota_exceeded"})
+
+STATUS_OF_WORD = {
+    **dict.fromkeys(("rate_limit_error", "rate_limit_exceeded", "too_many_requests"), 429),
+    **dict.fromkeys(("server_error", "internal_error", "internal_server_error", "api_error"), 500),
+    **dict.fromkeys(("overloaded_error", "service_unavailable", "service_unavailable_error"), 503),
+    **dict.fromkeys(("timeout_error", "gateway_timeout"), 504),
+    **dict.fromkeys(_FILTER_WORDS, 400),
+}
+"""What an error means that comes inside a 200, where it can have no status of its own."""
 
 
 class FilterBlocked(ProviderError):
@@ -96,9 +107,9 @@ def until(seconds: float) -> str:
         return "further notice"
 
 
-def from_exception(error: BaseException, *, where: str) -> ProviderError:
+def from_exception(raised: BaseException, *, where: str) -> ProviderError:
     """A failure below HTTP: TLS, name resolution, a closed port, a line that broke."""
-    chain = _chain(error)
+    chain = _chain(raised)
     for cause in chain:
         if isinstance(cause, AddressRefused):
             return ProviderError(
@@ -123,6 +134,18 @@ def from_exception(error: BaseException, *, where: str) -> ProviderError:
                 hint="Check whether the address starts with http:// or https:// and whether the port is right.",
             )
     for cause in chain:
+        if isinstance(cause, aiohttp.ClientHttpProxyError):
+            error = _connection(
+                f"the proxy in front of {where} refuses to connect to it ({cause.status})",
+                "Check the proxy that the server's environment names, and whether it lets this host through.",
+            )
+            error.retryable = cause.status >= 500
+            return error
+        if isinstance(cause, aiohttp.ClientProxyConnectionError):
+            return _connection(
+                f"the proxy in front of {where} cannot be reached",
+                "Check the proxy that the server's environment names, or switch it off for this provider.",
+            )
         if isinstance(cause, aiohttp.ClientConnectorDNSError):
             return _connection(f"the host name of {where} cannot be resolved", "Check the spelling of the base URL.")
         if isinstance(cause, aiohttp.ClientConnectorError):
@@ -130,9 +153,7 @@ def from_exception(error: BaseException, *, where: str) -> ProviderError:
                 f"{where} cannot be reached", "Check address and port, and whether the endpoint is running."
             )
         if isinstance(cause, aiohttp.ClientPayloadError):
-            return _connection(
-                f"{where} broke off in the middle of an answer", "Try again; if it stays, ask its operator."
-            )
+            return broke_off(where=where)
         if isinstance(cause, aiohttp.ClientResponseError):
             return ProviderError(
                 f"{where} does not speak HTTP as it should",
@@ -141,6 +162,11 @@ def from_exception(error: BaseException, *, where: str) -> ProviderError:
                 hint="Check port and scheme of the base URL.",
             )
     return _connection(f"{where} closed the connection before it answered", "Try again; if it stays, ask its operator.")
+
+
+def broke_off(*, where: str) -> ProviderError:
+    """An answer came in part."""
+    return _connection(f"{where} broke off in the middle of an answer", "Try again; if it stays, ask its operator.")
 
 
 def _connection(message: str, hint: str) -> ProviderError:
@@ -174,6 +200,14 @@ def timed_out(timeout_s: float, *, where: str) -> ProviderError:
     )
 
 
+def not_connected(timeout_s: float, *, where: str) -> ProviderError:
+    """A connection that takes too long: nothing was asked yet."""
+    return _connection(
+        f"{where} cannot be reached within {timeout_s:g} s",
+        "Check address and port, and whether a firewall stands between; or raise the time-out on connecting.",
+    )
+
+
 def too_large(limit: int, *, where: str) -> ProviderError:
     return ProviderError(
         f"{where} sent more than {limit // 1_000_000} MB; the answer was cut off and dropped",
@@ -195,7 +229,8 @@ def malformed(what: str, *, where: str, status: int | None = 200) -> ProviderErr
 
 def from_status(status: int, headers: Mapping[str, str], body: bytes, *, where: str, secrets: Secrets) -> ProviderError:
     """The error an HTTP status other than 2xx stands for."""
-    said, word = provider_words(body)
+    content = _read(body)
+    said, word = ("", "") if content is None else words_of(content)
     words = secrets.masked(_words(word, said))
     wait_s = retry_after_s(headers) if status == 429 or status >= 500 else None
 
@@ -209,6 +244,7 @@ def from_status(status: int, headers: Mapping[str, str], body: bytes, *, where: 
             status=status,
             retry_after_s=wait_s if retryable else None,
             hint=hint,
+            refused=None if retryable or content is None else refusals.refused(status, content),
         )
 
     if 300 <= status < 400:
@@ -240,17 +276,22 @@ def _words(word: str, detail: str) -> str:
 
 def provider_words(body: bytes) -> tuple[str, str]:
     """The provider's own message and code word from an error body of any shape; empty where it has none."""
+    content = _read(body)
+    return ("", "") if content is None else words_of(content)
+
+
+def _read(body: bytes) -> Any:
+    """What an error body says: JSON, else its words, of a web page only its title; None where it says nothing."""
     if not body.strip():
-        return "", ""
+        return None
     try:
-        content = json.loads(body)
+        return json.loads(body)
     except (ValueError, RecursionError):
         if body.lstrip()[:1] == b"<":
             title = _TITLE.search(body)
             named = f' titled "{cleaned(title[1].decode("utf-8", "replace"), 100)}"' if title else ""
-            return f"a web page{named}", ""
-        return cleaned(body[:4000].decode("utf-8", "replace"), 400), ""
-    return words_of(content)
+            return f"a web page{named}"
+        return cleaned(body[:4000].decode("utf-8", "replace"), 400)
 
 
 def words_of(content: Any) -> tuple[str, str]:

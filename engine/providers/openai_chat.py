@@ -1,42 +1,23 @@
-"""Chat completions, as OpenAI defined them and many gateways speak them; not streamed."""
+"""Chat completions, as OpenAI defined them and many gateways speak them; whole or streamed."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic import SecretStr
 
-from engine.domain.chat import Answer, ChatRequest, FinishReason, Message, RefusalType, ToolCall, Usage
+from engine.domain.chat import Answer, ChatRequest, Message
 from engine.domain.runs import EndpointSettings
-from engine.providers import faults
+from engine.errors import ProviderError
 from engine.providers.addresses import ENDPOINT, check_base_url
+from engine.providers.openai_answer import answer_of
+from engine.providers.openai_stream import Pieces
 from engine.providers.transport import RetryPolicy
-from engine.providers.wire import (
-    apart,
-    count,
-    empty_answer,
-    error_in_200,
-    picture,
-    read_json,
-    storable,
-)
-from engine.providers.wire_chat import WireChat
+from engine.providers.wire import SYSTEM, folded, names, picture, read_json, spoken
+from engine.providers.wire_chat import STREAM, WireChat
 
-_FINISH = {
-    "stop": FinishReason.STOP,
-    "eos": FinishReason.STOP,
-    "end_turn": FinishReason.STOP,
-    "stop_sequence": FinishReason.STOP,
-    "length": FinishReason.LENGTH,
-    "max_tokens": FinishReason.LENGTH,
-    "content_filter": FinishReason.CONTENT_FILTER,
-    "safety": FinishReason.CONTENT_FILTER,
-    "sensitive": FinishReason.CONTENT_FILTER,
-    "tool_calls": FinishReason.TOOL_CALLS,
-    "function_call": FinishReason.TOOL_CALLS,
-}
+STREAM_OPTIONS = "stream_options"
 
 
 def build(
@@ -59,6 +40,9 @@ def build(
 class OpenAIChat(WireChat):
     """A ChatModel behind a chat completions endpoint."""
 
+    _asks_for_usage = True
+    """Whether a streamed answer is asked to count its tokens; not every gateway takes the question."""
+
     def _own_headers(self, key: str) -> dict[str, str]:
         return {"authorization": f"Bearer {key}"} if key else {}
 
@@ -68,10 +52,23 @@ class OpenAIChat(WireChat):
     def _models_path(self) -> str:
         return "/models"
 
+    async def _complete(self, request: ChatRequest, retry: RetryPolicy) -> Answer:
+        try:
+            return await super()._complete(request, retry)
+        except ProviderError as error:
+            if error.refused != STREAM_OPTIONS or not self._streams(request):
+                raise
+            refused = error
+        self._asks_for_usage = False  # costs the count of tokens and nothing of the answer, so nobody need be asked
+        answer = await super()._complete(request, retry)
+        return answer.model_copy(update={"tries": answer.tries + refused.tries})
+
     def _body(self, request: ChatRequest) -> dict[str, Any]:
+        system = request.dialect.renamed.get(SYSTEM, SYSTEM)
+        messages = folded(request.messages, request.dialect)
         body: dict[str, Any] = {
             "model": request.model,
-            "messages": [_wire_message(message, request.images) for message in request.messages],
+            "messages": [_wire_message(message, request.images, system=system) for message in messages],
         }
         if request.tools:
             body["tools"] = [
@@ -85,39 +82,37 @@ class OpenAIChat(WireChat):
             body["temperature"] = request.temperature
         if request.max_tokens is not None:
             body["max_tokens"] = request.max_tokens
+        if request.json_object:
+            body["response_format"] = {"type": "json_object"}
+        if self._streams(request):
+            body[STREAM] = True
+            if self._asks_for_usage:
+                body[STREAM_OPTIONS] = {"include_usage": True}
         if self._extra:
             body.update(self._extra)
-        return body
+        return spoken(body, request.dialect)
+
+    def _gathering(self, request: ChatRequest) -> Pieces | None:
+        if not self._streams(request):
+            return None
+        return Pieces(self._answer, where=self._endpoint.where, secrets=self._endpoint.secrets)
 
     def _read_answer(self, body: bytes) -> Answer:
-        content = read_json(body, where=self._endpoint.where)
-        where = self._endpoint.where
-        choices = content.get("choices")
-        if choices is None and content.get("error"):
-            raise error_in_200(content, where=where, secrets=self._endpoint.secrets)
-        if not isinstance(choices, list):
-            raise faults.malformed("JSON without a list of choices", where=where)
-        if not choices:
-            raise faults.malformed("an empty list of choices", where=where)
-        choice = choices[0]
-        message = choice.get("message") if isinstance(choice, dict) else None
-        if not isinstance(message, dict):
-            raise faults.malformed("a choice without a message", where=where)
-        return _answer(content, choice, message, where=where)
+        return self._answer(read_json(body, where=self._endpoint.where))
+
+    def _answer(self, content: dict[str, Any]) -> Answer:
+        return answer_of(content, where=self._endpoint.where, secrets=self._endpoint.secrets)
 
     def _read_models(self, body: bytes) -> list[str]:
         content = read_json(body, where=self._endpoint.where)
-        items = content.get("data", content.get("models"))
-        if not isinstance(items, list):
-            raise faults.malformed("JSON without a list of models", where=self._endpoint.where)
-        names = (item.get("id", item.get("name")) if isinstance(item, dict) else item for item in items)
-        return [faults.cleaned(name, 200) for name in names if isinstance(name, str) and name]
+        return names(content.get("data", content.get("models")), "id", "name", where=self._endpoint.where)
 
 
-def _wire_message(message: Message, images: Mapping[str, bytes]) -> dict[str, Any]:
+def _wire_message(message: Message, images: Mapping[str, bytes], *, system: str) -> dict[str, Any]:
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.tool_call_id or "", "content": message.text}
-    wire: dict[str, Any] = {"role": message.role, "content": message.text}
+    role = system if message.role == SYSTEM else message.role
+    wire: dict[str, Any] = {"role": role, "content": message.text}
     if message.tool_calls:
         wire["content"] = message.text or None
         wire["tool_calls"] = [
@@ -132,116 +127,3 @@ def _wire_message(message: Message, images: Mapping[str, bytes]) -> dict[str, An
             parts.append({"type": "image_url", "image_url": {"url": f"data:{fixture.media_type};base64,{data}"}})
         wire["content"] = parts
     return wire
-
-
-def _answer(content: dict[str, Any], choice: dict[str, Any], message: dict[str, Any], *, where: str) -> Answer:
-    text, reasoning, refusal = _texts(message, where=where)
-    calls = _tool_calls(message, where=where)
-    finish = choice.get("finish_reason")
-    reason = _FINISH.get(finish.lower(), FinishReason.UNKNOWN) if isinstance(finish, str) else FinishReason.UNKNOWN
-    refusal_type = None
-    if reason is FinishReason.CONTENT_FILTER:
-        refusal_type = RefusalType.PROVIDER_FILTER
-    elif refusal:
-        refusal_type = RefusalType.MODEL
-    text = text if text.strip() else refusal
-    if not text.strip() and not calls and refusal_type is None:
-        raise empty_answer(reason, reasoning, where=where)
-    served = content.get("model")
-    return Answer(
-        text=text,
-        tool_calls=calls,
-        finish_reason=reason,
-        refusal_type=refusal_type,
-        reasoning=reasoning,
-        usage=_usage(content.get("usage")),
-        served_model=faults.cleaned(served, 200) if isinstance(served, str) and served else None,
-    )
-
-
-def _texts(message: dict[str, Any], *, where: str) -> tuple[str, str, str]:
-    """Answer, reasoning and refusal, each whole and apart."""
-    content = message.get("content")
-    thoughts: list[str] = []
-    refusals: list[str] = []
-    if content is None:
-        text = ""
-    elif isinstance(content, str):
-        text = content
-    elif isinstance(content, list):
-        text = "".join(_part(part, thoughts, refusals) for part in content)
-    else:
-        raise faults.malformed("a message whose content is no text", where=where)
-    for name in ("reasoning_content", "reasoning"):
-        if isinstance(message.get(name), str):
-            thoughts.insert(0, message[name])
-            break
-    text, inside = apart(text)
-    thoughts.extend(inside)
-    if isinstance(message.get("refusal"), str):
-        refusals.append(message["refusal"])
-    return (
-        storable(text),
-        storable("\n\n".join(thought.strip() for thought in thoughts if thought.strip())),
-        storable("\n".join(refusal for refusal in refusals if refusal.strip())),
-    )
-
-
-def _part(part: Any, thoughts: list[str], refusals: list[str]) -> str:
-    if isinstance(part, str):
-        return part
-    if not isinstance(part, dict):
-        return ""
-    kind = part.get("type", "text")
-    if kind in ("thinking", "reasoning"):
-        inner = part.get("thinking", part.get("text", part.get("reasoning")))
-        pieces = inner if isinstance(inner, list) else [inner]
-        found = (piece.get("text") if isinstance(piece, dict) else piece for piece in pieces)
-        thoughts.extend(piece for piece in found if isinstance(piece, str))
-        return ""
-    if kind == "refusal":
-        if isinstance(part.get("refusal"), str):
-            refusals.append(part["refusal"])
-        return ""
-    inner = part.get("text")
-    if isinstance(inner, dict):
-        inner = inner.get("value")
-    return inner if kind in ("text", "output_text") and isinstance(inner, str) else ""
-
-
-def _tool_calls(message: dict[str, Any], *, where: str) -> tuple[ToolCall, ...]:
-    listed = message.get("tool_calls")
-    if listed is not None and not isinstance(listed, list):
-        raise faults.malformed("tool calls that are no list", where=where)
-    entries: list[Any] = list(listed or ())
-    if not entries and message.get("function_call"):
-        entries = [{"function": message["function_call"]}]
-    calls = []
-    for index, entry in enumerate(entries):
-        function = entry.get("function") if isinstance(entry, dict) else None
-        name = function.get("name") if isinstance(function, dict) else None
-        if not isinstance(function, dict) or not isinstance(name, str) or not name:
-            raise faults.malformed("a tool call without a name", where=where)
-        arguments = function.get("arguments")
-        if arguments is None:
-            arguments = ""
-        elif not isinstance(arguments, str):
-            arguments = json.dumps(arguments, ensure_ascii=False)
-        given = entry.get("id")
-        calls.append(
-            ToolCall(
-                id=storable(given) if isinstance(given, str) and given else f"call_{index}",
-                name=storable(name),
-                arguments=storable(arguments),
-            )
-        )
-    return tuple(calls)
-
-
-def _usage(found: Any) -> Usage | None:
-    if not isinstance(found, dict):
-        return None
-    prompt, completion = count(found.get("prompt_tokens")), count(found.get("completion_tokens"))
-    if prompt is None and completion is None:
-        return None
-    return Usage(prompt_tokens=prompt, completion_tokens=completion)

@@ -7,29 +7,34 @@ a client adds cookies, redirects and proxies, all of which we refuse, at a third
 from __future__ import annotations
 
 import asyncio
-import functools
+import contextlib
 import random
-import ssl
 import time
 import zlib
-from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeVar
+from collections.abc import AsyncGenerator, Callable, Mapping
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import aiohttp
 import httpx
 import tenacity
-from httpx_aiohttp import AiohttpTransport
 from pydantic import Field
 
 from engine.domain.base import Model
 from engine.domain.chat import Pace
 from engine.errors import ProviderError
 from engine.providers import faults
-from engine.providers.addresses import GuardedResolver, endpoint_url
+from engine.providers.addresses import endpoint_url
+from engine.providers.faults import BODY_LIMIT
 from engine.providers.limiter import Limiter
+from engine.providers.network import DIRECT, Line, connected
+from engine.providers.sse import EventReader, Gathering, looks_like_events
 
-BODY_LIMIT = 8_000_000
-"""Bytes of an answer after decoding; more is never read."""
+STREAM_LIMIT = 32_000_000
+"""Bytes of a whole stream of events, whose wrapping is many times the answer; the answer in it keeps to BODY_LIMIT."""
+
+_PIECE = 1_000_000
+_DRAINED = 65_536
+_DRAIN_S = 0.25
 
 LONGEST_WAIT_S = 120.0
 SHORT_WAIT_S = 10.0
@@ -37,8 +42,6 @@ SHORT_WAIT_S = 10.0
 
 MALFORMED_RETRIES = 2
 """An unreadable body is more often a wrong address than a passing fault, so it is tried less often."""
-
-_NO_TIMEOUT = {"timeout": {"connect": None, "read": None, "write": None, "pool": None}}
 
 Read = TypeVar("Read")
 
@@ -66,12 +69,19 @@ class RetryPolicy(Model):
 NO_RETRY = RetryPolicy(count=0)
 
 
-class Reply(NamedTuple):
-    """A whole HTTP answer, body decoded."""
+def _whole(*_: object) -> None:
+    """No gathering: the answer is to come in one piece."""
 
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
+
+class _Call(NamedTuple, Generic[Read]):
+    """What is asked, and how the answer is read."""
+
+    method: str
+    path: str
+    content: bytes
+    read: Callable[[bytes], Read]
+    gathering: Callable[[], Gathering[Read] | None]
+    retry: RetryPolicy
 
 
 class Endpoint:
@@ -88,9 +98,15 @@ class Endpoint:
         requests_per_minute: int | None = None,
         secrets: faults.Secrets | None = None,
         allowed_hosts: tuple[str, ...] = (),
+        connect_timeout_s: float | None = None,
+        line: Line = DIRECT,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        """`base_url` is already checked. `transport` replaces the network, as the demo does."""
+        """`base_url` is already checked. `transport` replaces the network, as the demo does.
+
+        Raises:
+            InputError: what `line` names cannot be used.
+        """
         address = f" ({base_url.partition('?')[0]})" if transport is None else ""
         self.where = f"the endpoint {faults.cleaned(name, 80)}{address}"
         self.secrets = secrets or faults.Secrets()
@@ -98,23 +114,45 @@ class Endpoint:
         """That of the base URL; kinds whose paths depend on it read it."""
         self._base_url = base_url
         self._timeout_s = timeout_s
+        self._connect_timeout_s = connect_timeout_s or timeout_s
+        # Of the limits aiohttp knows, `pool` is the one on connecting as a whole: name, socket, proxy and TLS.
+        limits = {"connect": None, "read": None, "write": None, "pool": connect_timeout_s}
+        self._extensions = {"timeout": limits}
         self._headers = httpx.Headers({**headers, "accept": "application/json", "accept-encoding": "gzip, deflate"})
         self._headers["host"] = httpx.URL(base_url).netloc.decode("ascii")
         self._urls: dict[str, httpx.URL] = {}
         self._limiter = Limiter(max_concurrency)
         self._interval_s = 60.0 / requests_per_minute if requests_per_minute else 0.0
         self._next_start = 0.0
-        self._transport = transport or _network(base_url, allowed_hosts)
+        self._transport = transport or connected(base_url, line, allowed_hosts)
 
     async def call(
-        self, method: str, path: str, content: bytes, read: Callable[[bytes], Read], *, retry: RetryPolicy
+        self,
+        method: str,
+        path: str,
+        content: bytes,
+        read: Callable[[bytes], Read],
+        *,
+        retry: RetryPolicy,
+        gathering: Callable[[], Gathering[Read] | None] = _whole,
     ) -> tuple[Read, int]:
         """What `read` makes of a 2xx body, and how many calls it took.
 
-        `read` raises ProviderError for a body it cannot use. Raises the last ProviderError, with `tries` set.
+        Args:
+            method: Of HTTP.
+            path: Below the base URL.
+            content: The body to send.
+            read: Raises ProviderError for a body it cannot use.
+            retry: When a failed call is made again.
+            gathering: Makes what puts a streamed answer together, anew for every try; None where the answer is to
+                come whole. An endpoint that was asked for a stream may still send one whole body, which is then read.
+
+        Raises:
+            ProviderError: the last one, with `tries` set.
         """
+        call = _Call(method, path, content, read, gathering, retry)
         try:
-            return await self._try(method, path, content, read, retry), 1
+            return await self._try(call), 1
         except ProviderError as error:
             first: ProviderError | None = error
         tries = 1
@@ -126,7 +164,7 @@ class Endpoint:
                 error, first = first, None
                 raise error
             tries += 1
-            return await self._try(method, path, content, read, retry)
+            return await self._try(call)
 
         try:
             answer: Read = await tenacity.AsyncRetrying(
@@ -147,27 +185,19 @@ class Endpoint:
     async def close(self) -> None:
         await self._transport.aclose()
 
-    async def _try(
-        self, method: str, path: str, content: bytes, read: Callable[[bytes], Read], retry: RetryPolicy
-    ) -> Read:
+    async def _try(self, call: _Call[Read]) -> Read:
         await self._limiter.enter()
         try:
             if self._interval_s:
                 await self._spread()
             called_at = time.monotonic()
-            reply = await self._exchange(method, path, content)
-        finally:
-            self._limiter.leave()
-        try:
-            if not 200 <= reply.status < 300:
-                raise faults.from_status(
-                    reply.status, reply.headers, reply.body, where=self.where, secrets=self.secrets
-                ) from None
-            answer = read(reply.body)
+            answer = await self._exchange(call)
         except ProviderError as error:
             if error.status == 429 and error.retryable:
-                self._slow_down(error, called_at, retry)
+                self._slow_down(error, called_at, call.retry)
             raise
+        finally:
+            self._limiter.leave()
         self._limiter.succeeded()
         return answer
 
@@ -177,49 +207,112 @@ class Endpoint:
         if error.retry_after_s is not None and not _asks_too_long(error, retry):
             self._limiter.pause(error.retry_after_s)
 
-    async def _exchange(self, method: str, path: str, content: bytes) -> Reply:
-        """One HTTP call. Only a body that arrived whole comes back."""
-        url = self._urls.get(path)
+    async def _exchange(self, call: _Call[Read]) -> Read:
+        """One HTTP call. Only an answer that arrived whole comes back."""
+        url = self._urls.get(call.path)
         if url is None:
-            url = self._urls[path] = endpoint_url(self._base_url, path)
-        request = httpx.Request(method, url, headers=self._headers, content=content, extensions=_NO_TIMEOUT)
+            url = self._urls[call.path] = endpoint_url(self._base_url, call.path)
+        request = httpx.Request(
+            call.method, url, headers=self._headers, content=call.content, extensions=self._extensions
+        )
+        gathering = call.gathering()
+        body: bytes | None = None
         try:
             # The limit is on the whole exchange: limits on single reads never end a body that drips.
             async with asyncio.timeout(self._timeout_s):
                 response = await self._transport.handle_async_request(request)
                 try:
-                    body = await self._body(response)
+                    good = 200 <= response.status_code < 300
+                    if gathering is not None and good and _is_stream(response):
+                        await self._gather(response, gathering)
+                    else:
+                        body = await self._body(response)
                 finally:
                     await response.aclose()
         except TimeoutError:
             raise faults.timed_out(self._timeout_s, where=self.where) from None
         except (httpx.HTTPError, aiohttp.ClientError, OSError) as error:
+            if isinstance(error.__cause__, aiohttp.ConnectionTimeoutError):
+                raise faults.not_connected(self._connect_timeout_s, where=self.where) from error
             raise faults.from_exception(error, where=self.where) from error
-        return Reply(response.status_code, response.headers, body)
+        if not good:
+            raise faults.from_status(
+                response.status_code, response.headers, body or b"", where=self.where, secrets=self.secrets
+            )
+        if gathering is None:
+            return call.read(body or b"")
+        if body is None:
+            return gathering.whole()
+        if looks_like_events(body):  # a stream that its headers call something else
+            self._finish(EventReader(), body, gathering)
+            return gathering.whole()
+        return call.read(body)
 
     async def _body(self, response: httpx.Response) -> bytes:
-        encoding = response.headers.get("content-encoding", "identity").strip().lower()
         body = bytearray()
-        if encoding in ("", "identity"):
-            async for chunk in response.stream:  # type: ignore[union-attr]
-                body += chunk
-                if len(body) > BODY_LIMIT:
-                    raise faults.too_large(BODY_LIMIT, where=self.where)
-            return bytes(body)
-        if encoding not in ("gzip", "x-gzip", "deflate"):
-            raise faults.malformed(f"a body encoded as {faults.cleaned(encoding, 40)!r}", where=self.where)
-        # Decoded here rather than by httpx: max_length stops a small body that unpacks to gigabytes.
-        unpacker = zlib.decompressobj(wbits=47)
-        try:
-            async for chunk in response.stream:  # type: ignore[union-attr]
-                body += unpacker.decompress(chunk, BODY_LIMIT + 1 - len(body))
-                if len(body) > BODY_LIMIT or unpacker.unconsumed_tail:
-                    raise faults.too_large(BODY_LIMIT, where=self.where)
-        except zlib.error as error:
-            raise faults.malformed("a body that cannot be unpacked", where=self.where) from error
-        if not unpacker.eof:
-            raise faults.malformed("a packed body that stops half way", where=self.where)
+        async for piece in self._pieces(response):
+            body += piece
+            if len(body) > BODY_LIMIT:
+                raise faults.too_large(BODY_LIMIT, where=self.where)
         return bytes(body)
+
+    async def _gather(self, response: httpx.Response, gathering: Gathering[Any]) -> None:
+        """Feed the events of a stream until it says that it has ended, or ends."""
+        reader = EventReader()
+        size = 0
+        async with contextlib.aclosing(self._pieces(response)) as pieces:
+            async for piece in pieces:
+                size += len(piece)
+                if size > STREAM_LIMIT:
+                    raise faults.too_large(STREAM_LIMIT, where=self.where)
+                for event in reader.feed(piece):
+                    if gathering.feed(event):
+                        await _drain(pieces)
+                        return
+                if reader.held > BODY_LIMIT:
+                    raise faults.too_large(BODY_LIMIT, where=self.where)
+        self._finish(reader, b"", gathering)
+
+    def _finish(self, reader: EventReader, piece: bytes, gathering: Gathering[Any]) -> None:
+        """Feed what is left of a stream that has ended."""
+        for event in reader.feed(piece):
+            if gathering.feed(event):
+                return
+        last = reader.rest()
+        if last is None:
+            return
+        try:
+            gathering.feed(last)
+        except ProviderError as error:
+            if error.code != "malformed_body":
+                raise
+            raise faults.broke_off(where=self.where) from error  # it lacks its end, so it was cut
+
+    async def _pieces(self, response: httpx.Response) -> AsyncGenerator[bytes, None]:
+        """The body as it comes in, decoded, in pieces of bounded size."""
+        encoding = response.headers.get("content-encoding", "identity").strip().lower()
+        async with contextlib.aclosing(_chunks(response)) as chunks:
+            if encoding in ("", "identity"):
+                async for chunk in chunks:
+                    yield chunk
+                return
+            if encoding not in ("gzip", "x-gzip", "deflate"):
+                raise faults.malformed(f"a body encoded as {faults.cleaned(encoding, 40)!r}", where=self.where)
+            # Decoded here rather than by httpx: a limit on each piece stops a small body that unpacks to gigabytes.
+            unpacker = zlib.decompressobj(wbits=47)
+            try:
+                async for packed in chunks:
+                    while True:
+                        piece = unpacker.decompress(packed, _PIECE)
+                        packed = unpacker.unconsumed_tail
+                        if piece:
+                            yield piece
+                        if not packed and len(piece) < _PIECE:
+                            break
+            except zlib.error as error:
+                raise faults.malformed("a body that cannot be unpacked", where=self.where) from error
+            if not unpacker.eof:
+                raise faults.malformed("a packed body that stops half way", where=self.where)
 
     async def _spread(self) -> None:
         """Keep calls at least one interval apart, across every caller of this endpoint."""
@@ -257,28 +350,21 @@ def _used_up(state: tenacity.RetryCallState, retry: RetryPolicy) -> bool:
     return state.attempt_number > allowed
 
 
-@functools.cache
-def _trusted_authorities() -> ssl.SSLContext:
-    return httpx.create_ssl_context(trust_env=False)
+def _chunks(response: httpx.Response) -> AsyncGenerator[bytes, None]:
+    """The body as it is on the wire; to be closed by whoever stops early."""
+    return cast("AsyncGenerator[bytes, None]", aiter(cast(httpx.AsyncByteStream, response.stream)))
 
 
-@functools.cache
-def _no_tls() -> ssl.SSLContext:
-    """For http:// addresses, which never turn into TLS ones here: spares reading the certificates."""
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+def _is_stream(response: httpx.Response) -> bool:
+    return bool(response.headers.get("content-type", "").lstrip().lower().startswith("text/event-stream"))
 
 
-def _network(base_url: str, allowed_hosts: tuple[str, ...]) -> httpx.AsyncBaseTransport:
-    context = _trusted_authorities() if base_url.startswith("https://") else _no_tls()
-
-    def session() -> aiohttp.ClientSession:
-        # No limit here: the endpoint's slots are the limit, and waiting for one must not count as time-out.
-        connector = aiohttp.TCPConnector(limit=0, ssl=context, resolver=GuardedResolver(allowed_hosts))
-        return aiohttp.ClientSession(
-            connector=connector,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            skip_auto_headers=("User-Agent",),
-            trust_env=False,
-        )
-
-    return AiohttpTransport(verify=context, client=session)
+async def _drain(pieces: AsyncGenerator[bytes, None]) -> None:
+    """Read on to the end of the body, which usually is there already: only then is the connection used again."""
+    size = 0
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_DRAIN_S):
+            async for piece in pieces:
+                size += len(piece)
+                if size > _DRAINED:
+                    return

@@ -94,13 +94,14 @@ def read_json(body: bytes, *, where: str) -> dict[str, Any]:
 
 
 def error_in_200(content: dict[str, Any], *, where: str, secrets: faults.Secrets) -> ProviderError:
-    """Some gateways report a failure below them with status 200 and the real status inside."""
+    """Some gateways report a failure below them with status 200 and the real status inside, as a number or a word."""
     error = content["error"]
     inner = error.get("code") if isinstance(error, dict) else None
     status = int(inner) if isinstance(inner, int | str) and re.fullmatch(r"[45]\d\d", str(inner)) else None
+    said, word = faults.words_of(content)
+    status = status or faults.STATUS_OF_WORD.get(word.lower())
     if status is not None:
         return faults.from_status(status, {}, json.dumps(content).encode(), where=where, secrets=secrets)
-    said, word = faults.words_of(content)
     words = secrets.masked(f"{word}: {said}" if word and said else said or word)
     return faults.malformed(f"an error instead of an answer: {words}", where=where)
 

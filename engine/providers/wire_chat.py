@@ -11,8 +11,13 @@ from pydantic import SecretStr
 from engine.domain.chat import Answer, ChatRequest, FinishReason, Pace, RefusalType
 from engine.domain.runs import EndpointSettings
 from engine.providers import faults
+from engine.providers.network import Line
+from engine.providers.sse import Gathering
 from engine.providers.transport import NO_RETRY, Endpoint, RetryPolicy
 from engine.providers.wire import checked_extra, checked_headers, checked_key, json_bytes
+
+STREAM = "stream"
+"""In a dialect's `left_out`: the endpoint sends whole answers only."""
 
 
 class WireChat(ABC):
@@ -40,12 +45,14 @@ class WireChat(ABC):
             headers.setdefault(name, value)
         self._extra = checked_extra(settings.extra_body, ours=self.ours)
         self._retry = retry
-        self._base_path = httpx.URL(base_url).path
+        self._stream = settings.stream
         self._endpoint = Endpoint(
             base_url,
             name=settings.name,
             headers=headers,
             timeout_s=settings.timeout_s,
+            connect_timeout_s=settings.connect_timeout_s,
+            line=Line(ca_file=settings.ca_file, verify_tls=settings.verify_tls, use_proxy=settings.use_proxy),
             max_concurrency=settings.max_concurrency,
             requests_per_minute=settings.requests_per_minute,
             secrets=faults.Secrets(key, *settings.extra_headers.values()),
@@ -74,7 +81,9 @@ class WireChat(ABC):
         content = json_bytes(self._body(request))
         path = self._path(request)
         try:
-            answer, tries = await self._endpoint.call("POST", path, content, self._read_answer, retry=retry)
+            answer, tries = await self._endpoint.call(
+                "POST", path, content, self._read_answer, retry=retry, gathering=lambda: self._gathering(request)
+            )
         except faults.FilterBlocked as blocked:
             return Answer(
                 text="",
@@ -99,6 +108,15 @@ class WireChat(ABC):
     @abstractmethod
     def _read_answer(self, body: bytes) -> Answer:
         """Raises ProviderError for a body that is no whole answer."""
+
+    def _streams(self, request: ChatRequest) -> bool:
+        """Whether this answer is to come piece by piece."""
+        wanted = self._stream if request.stream is None else request.stream
+        return wanted and STREAM not in request.dialect.left_out
+
+    def _gathering(self, request: ChatRequest) -> Gathering[Answer] | None:
+        """What puts a streamed answer together; None where this one is to come whole."""
+        return None
 
     @abstractmethod
     def _models_path(self) -> str:

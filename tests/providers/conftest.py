@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import re
+import resource
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -81,3 +85,20 @@ def error_of(settings: EndpointSettings, request: ChatRequest | None = None, **o
 def server() -> Iterator[ScriptedServer]:
     with ScriptedServer() as running:
         yield running
+
+
+@pytest.fixture
+def growth() -> Callable[[], float]:
+    """By how many MB the process was larger, at its largest since the test began, than it was then."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")  # forgets the peak of earlier tests
+    before = _peak_mb()
+    return lambda: _peak_mb() - before
+
+
+def _peak_mb() -> float:
+    with contextlib.suppress(OSError):
+        found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+        if found:
+            return int(found[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -29,10 +29,14 @@ import sys
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
+
+from tests.support.completions import message, streamed
+
+__all__ = ["FAULTS", "HELPFUL", "REFUSAL", "Received", "ScriptedServer", "Step", "default_answer", "message", "texts"]
 
 CODE_WORD = re.compile(r"(?<![A-Za-z])[A-Z]{8}(?![A-Za-z])")
 FENCED = re.compile(r"^ANSWER ([0-9a-f]{16,})[ \t]*\n(.*?)\n?^END \1[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -65,6 +69,14 @@ class Step:
     """So much of the body is sent although its whole length was announced; then the connection is closed."""
     raw: bytes | None = None
     """Sent instead of any HTTP answer; then the connection is closed."""
+    pieces: Iterable[bytes] | None = None
+    """The body in chunks, one after the other, as fast as they are taken."""
+    apart_s: float = 0
+    """Between two pieces."""
+    left_open: bool = False
+    """The pieces are all sent, but the end of the body is not."""
+    whole: bool = False
+    """The completion is sent whole even where the request asks for a stream."""
 
 
 @dataclass(frozen=True)
@@ -77,24 +89,12 @@ class Received:
     content: bytes
     at_s: float
     """Monotonic seconds."""
+    peer: int = 0
+    """The port it came from: the same for requests over one connection."""
 
     @property
     def json(self) -> Any:
         return json.loads(self.content)
-
-
-def message(text: str | None, **parts: Any) -> dict[str, Any]:
-    """A completion around one assistant message; `finish_reason`, `usage` and `model` belong to the completion."""
-    finish = parts.pop("finish_reason", "stop")
-    usage = parts.pop("usage", {"prompt_tokens": 10, "completion_tokens": 5})
-    model = parts.pop("model", "scripted")
-    return {
-        "id": "completion",
-        "object": "chat.completion",
-        "model": model,
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": text, **parts}, "finish_reason": finish}],
-        "usage": usage,
-    }
 
 
 def texts(request: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -140,6 +140,8 @@ def default_answer(request: Mapping[str, Any], *, capable: bool = False, judging
                 "function": {"name": function["name"], "arguments": json.dumps(arguments)},
             }
             return message(None, tool_calls=[call], finish_reason="tool_calls", model=model)
+        if words and "JSON object" in whole:
+            return message(json.dumps({"word": words[-1]}), model=model)
         if words:
             return message(" ".join(words), model=model)
     number = int.from_bytes(blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "big")
@@ -304,6 +306,20 @@ class ScriptedServer:
         content = step.body if step.body is not None else self._answer(json.loads(request.content))
         return json.dumps(content).encode()
 
+    def stream_of(self, step: Step, request: Received) -> bytes | None:
+        """The events of the answer, where the request asks for a stream and the step answers it; else None."""
+        if b'"stream": true' not in request.content or step.whole or step.status != 200:
+            return None
+        asked = json.loads(request.content)
+        content = step.body if step.body is not None else self._answer(asked)
+        if not isinstance(content, dict) or not content.get("choices"):
+            return None
+        usage = bool((asked.get("stream_options") or {}).get("include_usage"))
+        try:
+            return b"".join(streamed(content, usage=usage))
+        except (KeyError, TypeError, AttributeError):  # no completion, so there is nothing to stream
+            return None
+
     def stats(self) -> dict[str, Any]:
         return {
             "requests": self.asked.total(),
@@ -351,11 +367,20 @@ class _Connection(asyncio.Protocol):
         self._busy = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
+        self._writable = asyncio.Event()
+        self._writable.set()
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._loop = asyncio.get_running_loop()
+        self._peer = transport.get_extra_info("peername")[1]
         self._open.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -394,7 +419,7 @@ class _Connection(asyncio.Protocol):
             return
         content, self._buffer = rest[:length], rest[length:]
         method, path, _version = first.split(" ", 2)
-        request = Received(method, path, headers, content, time.monotonic())
+        request = Received(method, path, headers, content, time.monotonic(), self._peer)
         self._busy = True
         self._server.in_flight += 1
         self._server.most_in_flight = max(self._server.most_in_flight, self._server.in_flight)
@@ -415,8 +440,13 @@ class _Connection(asyncio.Protocol):
             self._transport.write(step.raw)
             self._transport.close()
             return
-        body = self._server.body_of(step, request)
-        headers = {"Content-Type": "application/json", "Content-Length": str(len(body)), **step.headers}
+        if step.pieces is not None:
+            self._run(self._send(step, request))
+            return
+        events = self._server.stream_of(step, request)
+        body = events if events is not None else self._server.body_of(step, request)
+        kind = "application/json" if events is None else "text/event-stream"
+        headers = {"Content-Type": kind, "Content-Length": str(len(body)), **step.headers}
         head = f"HTTP/1.1 {step.status} X\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         start = head.encode("latin-1") + b"\r\n"
         if step.hang_after_headers:
@@ -427,12 +457,27 @@ class _Connection(asyncio.Protocol):
             self._transport.close()
             return
         if step.drip_s:
-            task = self._loop.create_task(self._drip(start, body, step.drip_s))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._run(self._drip(start, body, step.drip_s))
             return
         self._transport.write(start + body)
         self._done(step, request)
+
+    def _run(self, sending: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(sending)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _send(self, step: Step, request: Received) -> None:
+        headers = {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked", **step.headers}
+        head = f"HTTP/1.1 {step.status} X\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        self._transport.write(head.encode("latin-1") + b"\r\n")
+        for piece in step.pieces or ():
+            self._transport.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+            await asyncio.sleep(step.apart_s)
+            await self._writable.wait()
+        if not step.left_open:
+            self._transport.write(b"0\r\n\r\n")
+            self._done(step, request)
 
     async def _drip(self, start: bytes, body: bytes, apart_s: float) -> None:
         self._transport.write(start)
