@@ -10,8 +10,10 @@ from pydantic import SecretStr
 
 from engine.domain.chat import Answer, ChatRequest, FinishReason, Message, RefusalType, ToolCall, Usage
 from engine.domain.runs import EndpointSettings
+from engine.errors import ProviderError
 from engine.providers import faults
 from engine.providers.addresses import checked, plain_path, query_of, refused
+from engine.providers.anthropic_stream import Pieces
 from engine.providers.transport import RetryPolicy
 from engine.providers.wire import (
     SYSTEM,
@@ -22,6 +24,7 @@ from engine.providers.wire import (
     empty_answer,
     error_in_200,
     folded,
+    json_bytes,
     names,
     paragraphs,
     picture,
@@ -45,6 +48,20 @@ _FINISH = {
     "tool_use": FinishReason.TOOL_CALLS,
     "refusal": FinishReason.CONTENT_FILTER,  # a classifier beside the model stopped it
 }
+
+_STATUS = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""The HTTP status each type of error has when it does not come in the midst of a stream."""
 
 
 def build(
@@ -100,6 +117,8 @@ class AnthropicChat(WireChat):
         system = "\n\n".join(message.text for message in messages if message.role == SYSTEM and message.text)
         if system:
             body["system"] = system
+        if self._streams(request):
+            body["stream"] = True
         if request.tools:
             body["tools"] = [
                 {"name": tool.name, "description": tool.description, "input_schema": tool.parameters or _NO_ARGUMENTS}
@@ -113,16 +132,29 @@ class AnthropicChat(WireChat):
         body.setdefault("max_tokens", MAX_TOKENS)
         return body
 
+    def _gathering(self, request: ChatRequest) -> Pieces | None:
+        if not self._streams(request):
+            return None
+        return Pieces(self._answer, where=self._endpoint.where, failed=self._failed)
+
     def _read_answer(self, body: bytes) -> Answer:
-        where = self._endpoint.where
-        return self._answer(read_json(body, where=where))
+        return self._answer(read_json(body, where=self._endpoint.where))
+
+    def _failed(self, content: dict[str, Any]) -> ProviderError:
+        """An error that came with status 200, as it would have come with its own status."""
+        where, secrets = self._endpoint.where, self._endpoint.secrets
+        error = content.get("error")
+        status = _STATUS.get(error.get("type", "")) if isinstance(error, dict) else None
+        if status is None:
+            return error_in_200({"error": error or "unknown"}, where=where, secrets=secrets)
+        return faults.from_status(status, {}, json_bytes(content), where=where, secrets=secrets)
 
     def _answer(self, content: dict[str, Any]) -> Answer:
         where = self._endpoint.where
         blocks = content.get("content")
         stopped = content.get("stop_reason")
         if blocks is None and content.get("error"):
-            raise error_in_200(content, where=where, secrets=self._endpoint.secrets)
+            raise self._failed(content)
         if isinstance(blocks, str):
             blocks = [{"type": "text", "text": blocks}]
         if not isinstance(blocks, list):

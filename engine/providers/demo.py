@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from hashlib import blake2b
 from typing import Any
 
@@ -82,7 +83,8 @@ def _respond(body: dict[str, Any], digest: str) -> httpx.Response:
     tools = [_tool(entry["function"]) for entry in body.get("tools", ())]
     reply = demo_mind.answer(conversation, tools)
     if reply.tool is None:
-        return _completion(body, {"role": "assistant", "content": reply.text}, "stop", digest)
+        text = _as_json(reply.text) if _wants_json(body) else reply.text
+        return _completion(body, {"role": "assistant", "content": text}, "stop", digest)
     call = {"id": f"call_{digest}", "type": "function", "function": {"name": reply.tool, "arguments": reply.arguments}}
     return _completion(body, {"role": "assistant", "content": None, "tool_calls": [call]}, "tool_calls", digest)
 
@@ -104,21 +106,45 @@ def _tool(function: dict[str, Any]) -> demo_mind.Tool:
     return demo_mind.Tool(function["name"], function.get("description", ""), function.get("parameters") or {})
 
 
+def _wants_json(body: dict[str, Any]) -> bool:
+    wanted = body.get("response_format")
+    return isinstance(wanted, dict) and wanted.get("type") == "json_object"
+
+
+def _as_json(text: str) -> str:
+    """The demo's JSON mode: whatever it has to say becomes an object."""
+    return json.dumps({"answer": text}, ensure_ascii=False)
+
+
 def _completion(body: dict[str, Any], message: dict[str, Any], finish: str, digest: str) -> httpx.Response:
     asked = sum(len(_said(sent).text) for sent in body["messages"])
-    return _json(
-        200,
-        {
-            "id": f"demo-{digest}",
-            "object": "chat.completion",
-            "model": body["model"],
-            "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-            "usage": {
-                "prompt_tokens": 1 + asked // 4,
-                "completion_tokens": 1 + len(message["content"] or "") // 4,
-            },
+    completion = {
+        "id": f"demo-{digest}",
+        "object": "chat.completion",
+        "model": body["model"],
+        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+        "usage": {
+            "prompt_tokens": 1 + asked // 4,
+            "completion_tokens": 1 + len(message["content"] or "") // 4,
         },
-    )
+    }
+    return _streamed(completion) if body.get("stream") is True else _json(200, completion)
+
+
+def _streamed(completion: dict[str, Any]) -> httpx.Response:
+    """The same as events: first the words, then how it ended and what it took."""
+    choice = completion["choices"][0]
+    message = choice["message"]
+    words = re.findall(r"\S*\s*", message["content"] or "")
+    deltas = [{"content": word} for word in words if word]
+    deltas += [{"tool_calls": [{"index": 0, **call}]} for call in message.get("tool_calls", ())]
+    base = {"id": completion["id"], "object": "chat.completion.chunk", "model": completion["model"]}
+    chunks = [{**base, "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    chunks.append({**base, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]})
+    chunks.append({**base, "choices": [], "usage": completion["usage"]})
+    lines = [f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n" for chunk in chunks]
+    content = "".join([*lines, "data: [DONE]\n\n"]).encode()
+    return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=content)
 
 
 def _error(status: int, code: str, message: str) -> httpx.Response:

@@ -88,7 +88,7 @@ class OllamaChat(WireChat):
         body: dict[str, Any] = {
             "model": request.model,
             "messages": _wire_messages(messages, request.images),
-            "stream": False,
+            "stream": self._streams(request),  # absent means true here
         }
         if request.tools:
             body["tools"] = [
@@ -115,7 +115,34 @@ class OllamaChat(WireChat):
         return spoken({**body, **extra}, request.dialect)
 
     def _read_answer(self, body: bytes) -> Answer:
-        return self._answer(read_json(body, where=self._endpoint.where))
+        first, _end, rest = body.strip().partition(b"\n")
+        if not rest or not first.rstrip().endswith(b"}"):
+            return self._answer(read_json(body, where=self._endpoint.where))
+        return self._answer(self._joined([first, *rest.split(b"\n")])).model_copy(update={"streamed": True})
+
+    def _joined(self, lines: Sequence[bytes]) -> dict[str, Any]:
+        """One answer from the lines of its stream; the last holds how it ended and what it took."""
+        where = self._endpoint.where
+        content: dict[str, Any] = {}
+        texts: dict[str, list[str]] = {"content": [], "thinking": []}
+        calls: list[Any] = []
+        for line in lines:
+            if not line.strip():
+                continue
+            content = read_json(line, where=where)
+            if content.get("error"):
+                raise error_in_200(content, where=where, secrets=self._endpoint.secrets)
+            message = content.get("message")
+            if not isinstance(message, dict):
+                raise faults.malformed("a piece of an answer without a message", where=where)
+            for name, pieces in texts.items():
+                if isinstance(message.get(name), str):
+                    pieces.append(message[name])
+            if isinstance(message.get("tool_calls"), list):
+                calls += message["tool_calls"]
+        if content.get("done") is not True:
+            raise faults.broke_off(where=where)
+        return {**content, "message": {"tool_calls": calls} | {name: "".join(said) for name, said in texts.items()}}
 
     def _answer(self, content: dict[str, Any]) -> Answer:
         where = self._endpoint.where
@@ -125,7 +152,7 @@ class OllamaChat(WireChat):
         if not isinstance(message, dict):
             raise faults.malformed("JSON without a message", where=where)
         if content.get("done") is False:
-            raise faults.malformed("an answer that is not done", where=where)
+            raise faults.broke_off(where=where)
         text, reasoning = _texts(message, where=where)
         calls = _tool_calls(message, where=where)
         ended = content.get("done_reason")
