@@ -56,6 +56,8 @@ class Settings(BaseSettings):
     port: int = Field(default=8501, ge=1, le=65535)
 
     bank_file: Path = ROOT / "data" / "dataset.json"
+    rules_file: Path = ROOT / "data" / "rules.json"
+    """The rules that new runs are frozen with."""
 
     magistrate_kill_at: str = ""
     """A testing aid: the moment of a run at which this process kills itself. Ignored in production."""

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from engine.errors import BankError
 
-_NAMES = ("case_id", "fixture_id", "name", "variant", "check_id")
+_NAMES = ("case_id", "fixture_id", "name", "variant", "check_id", "rule_key", "element")
 
 
 def read_object(file: Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from engine import rules
-from engine.bank import files
+from engine.bank import files, ruleset
 from engine.bank.fixtures import read_one
 from engine.bank.likeness import near_duplicates
 from engine.bank.loading import EMPTY_CELLS_FILE, FIXTURES_FILE, PROFILES_FILE, Bank, read, uncollected
@@ -36,17 +36,19 @@ class Counts(Model):
     by_language: dict[str, int] = {}
 
 
-def validate_file(dataset_file: Path) -> tuple[Counts, list[Finding]]:
-    """Check a bank in files. What can be read is checked to the end, however much else cannot.
+def validate_file(dataset_file: Path, *, rules_file: Path | None = None) -> tuple[Counts, list[Finding]]:
+    """Check a bank in files, and the rules its answers are judged by where they are named.
 
-    Never raises BankError: a file that is missing or not JSON is a finding too.
+    What can be read is checked to the end, however much else cannot. Never raises BankError: a file that is missing or
+    not JSON is a finding too.
     """
+    of_rules = [_finding(problem) for problem in ruleset.read(rules_file).problems] if rules_file is not None else []
     try:
         reading = read(dataset_file)
     except BankError:
-        return Counts(), list(_unreadable(dataset_file))
+        return Counts(), [*_unreadable(dataset_file), *of_rules]
     with uncollected():
-        findings = [_finding(problem) for problem in reading.problems]
+        findings = of_rules + [_finding(problem) for problem in reading.problems]
         findings += _findings(reading.bank, unread=reading.unread)
     return counts(reading.bank), findings
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from engine.domain.base import Model, Timestamp
 from engine.domain.cases import Fixture, Instance, Mode
@@ -129,6 +129,12 @@ class RunConfig(Model):
     judge_prompt_version: str | None
     bank_version: str
     self_judged: bool = False
+    rules: dict[str, JsonValue] | None = None
+    """The rule set that answers are judged by, as JSON; None for runs from before there were rules."""
+    judge_prompts: dict[str, JsonValue] | None = None
+    """The words the judge is asked with; None: those of the product's version."""
+    distrusted_clauses: tuple[str, ...] = ()
+    """Clauses on which the judge's measured agreement is below the floor: it has no vote there."""
 
 
 class RunDraft(Model):

@@ -7,28 +7,36 @@ from engine.domain.runs import Attempt
 from engine.domain.verdicts import Judgement
 from engine.judging import choice, hard_rules, refusal, tool_policy
 from engine.judging.arbitration import conclude, needs_llm
-from engine.judging.llm import LlmJudge
+from engine.judging.llm import LlmJudge, without_vote
 from engine.judging.prompts import PROMPT_VERSION
+from engine.rules.rubric import Rubric, RuleSet
 
-__all__ = ["PROMPT_VERSION", "LlmJudge", "conclude", "deterministic", "needs_llm"]
+__all__ = [
+    "PROMPT_VERSION",
+    "LlmJudge",
+    "Rubric",
+    "RuleSet",
+    "conclude",
+    "deterministic",
+    "needs_llm",
+    "without_vote",
+]
 
 
-def deterministic(instance: Instance, attempt: Attempt) -> tuple[Judgement, ...]:
-    """What can be said without a language model: hard checks, tool policy, refusal, choice. CPU only.
+def deterministic(instance: Instance, attempt: Attempt, rubric: Rubric | None = None) -> tuple[Judgement, ...]:
+    """What can be said without a language model: checks and rules, tool policy, refusal, choice. CPU only.
 
-    Empty for an attempt without an answer. A judge that the instance gives nothing to do is absent.
+    Empty for an attempt without an answer. A judge that the instance gives nothing to do is absent. `rubric`: the rules
+    the run was frozen with, made ready once a run.
     """
     if attempt.output is None:
         return ()
-    judgements: list[Judgement] = []
-    if instance.checks:
-        judgements.append(hard_rules.judge(instance, attempt))
-    if instance.tool_call_policy is not None:
-        judgements.append(tool_policy.judge(instance, attempt))
-    refused = refusal.judge(instance, attempt.output)
-    if refused is not None:
-        judgements.append(refused)
-    chosen = choice.judge(instance, attempt.output)
-    if chosen is not None:
-        judgements.append(chosen)
-    return tuple(judgements)
+    policy = tool_policy.judge(instance, attempt) if instance.tool_call_policy is not None else None
+    breaches = [breach["part"] for breach in policy.detail["breaches"]] if policy is not None and policy.detail else ()
+    found = (
+        hard_rules.judge(instance, attempt, rubric, breaches=breaches),
+        policy,
+        refusal.judge(instance, attempt.output),
+        choice.judge(instance, attempt.output),
+    )
+    return tuple(judgement for judgement in found if judgement is not None)

@@ -13,7 +13,8 @@ from engine.domain.clauses import BY_ID
 from engine.domain.runs import Attempt
 from engine.domain.verdicts import JudgeKind, Judgement, Verdict
 from engine.errors import JudgeError, ProviderError
-from engine.judging import prompts, reply, written
+from engine.judging import reply, written
+from engine.judging.prompts import CURRENT, Prompts
 from engine.judging.reply import JudgeWord, Reply
 
 MIN_CONFIDENCE = 0.6
@@ -30,13 +31,19 @@ _QUOTE_ENDS = " \"'`“”‘’「」『』«».…"
 
 
 class LlmJudge:
-    """Asks `model` under the endpoint's model name `name`. Never raises for what the model does."""
+    """Asks `model` under the endpoint's model name `name`, in the words of `prompts`.
 
-    prompt_version = prompts.PROMPT_VERSION
+    Never raises for what the model does.
+    """
 
-    def __init__(self, model: ChatModel, *, name: str) -> None:
+    def __init__(self, model: ChatModel, *, name: str, prompts: Prompts = CURRENT) -> None:
         self._model = model
         self._name = name
+        self._prompts = prompts
+
+    @property
+    def prompt_version(self) -> str:
+        return self._prompts.version
 
     async def judge(self, instance: Instance, attempt: Attempt, *, evidence: str = "") -> Judgement:
         """One call. `evidence` is what only judges may see of the instance's documents.
@@ -49,7 +56,7 @@ class LlmJudge:
         detail: dict[str, Any] = {"model": self._name, "prompt_version": self.prompt_version, "language": language}
         request = ChatRequest(
             model=self._name,
-            messages=_messages(instance, attempt, evidence=evidence, language=language),
+            messages=_messages(self._prompts, instance, attempt, evidence=evidence, language=language),
             temperature=0.0,
         )
         try:
@@ -74,28 +81,31 @@ def _language(instance: Instance) -> str:
     return "zh" if instance.language.lower().startswith("zh") else "en"
 
 
-def _messages(instance: Instance, attempt: Attempt, *, evidence: str, language: str) -> tuple[Message, ...]:
+def _messages(
+    prompts: Prompts, instance: Instance, attempt: Attempt, *, evidence: str, language: str
+) -> tuple[Message, ...]:
     clause = BY_ID[instance.clause]
-    user = prompts.USER[language].format(
+    user = prompts.user[language].format(
         clause=clause.id,
         clause_title=clause.title.in_language(language),
         mode=instance.mode.value,
         must=instance.expectation.must,
         must_not=instance.expectation.must_not,
         conversation=_fenced("CONVERSATION", _conversation(attempt)),
-        evidence=_fenced("EVIDENCE", evidence) if evidence.strip() else prompts.NO_EVIDENCE[language],
-        answer=_fenced("ANSWER", "\n\n".join(_pieces(attempt)) or prompts.NO_TEXT[language]),
+        evidence=_fenced("EVIDENCE", evidence) if evidence.strip() else prompts.no_evidence[language],
+        answer=_fenced("ANSWER", "\n\n".join(_pieces(attempt)) or prompts.no_text[language]),
     )
-    system = prompts.SYSTEM[language].format(criterion=prompts.CRITERIA[language][instance.mode])
+    system = prompts.system[language].format(criterion=prompts.criteria[language][instance.mode])
     return (Message(role="system", text=system), Message(role="user", text=user))
 
 
 def _fenced(word: str, text: str) -> str:
     """`text` between two lines that nobody who wrote it could foresee."""
     marker = secrets.token_hex(_MARKER_BYTES)
-    # A line of the text that imitates a fence is pushed off the line's start; the marker itself cannot be guessed,
-    # and removing it anyway costs nothing.
-    harmless = _FENCE_LINE.sub("| ", text.replace(marker, ""))
+    while marker in text:
+        marker = secrets.token_hex(_MARKER_BYTES)  # the text stays as it is, so that a quote of it can be found
+    # A line of the text that imitates a fence is pushed off the line's start.
+    harmless = _FENCE_LINE.sub("| ", text)
     return f"{word} {marker}\n{harmless}\nEND {marker}"
 
 
@@ -170,6 +180,22 @@ def _judgement(read: Reply, attempt: Attempt, detail: dict[str, Any]) -> Judgeme
         reason=f"{en}; it said {read.verdict}: {read.reason}",
         confidence=read.confidence,
         detail={**detail, "doubt": code, "reason_zh": f"{zh}；其结论为 {read.verdict}：{read.reason}"},
+    )
+
+
+def without_vote(opinion: Judgement, clause: str) -> Judgement:
+    """The opinion of a judge whose measured agreement on the clause is below the floor: kept, and left to a person."""
+    if opinion.verdict not in (Verdict.PASS, Verdict.FAIL):
+        return opinion
+    en = f"the judge has no vote on {clause}: its measured agreement there is below the floor"
+    zh = f"评判在 {clause} 上没有表决权：其实测一致性低于下限"
+    detail = {**(opinion.detail or {}), "doubt": "distrusted"}
+    return opinion.model_copy(
+        update={
+            "verdict": Verdict.NEEDS_HUMAN_REVIEW,
+            "reason": f"{en}; it said {opinion.verdict}: {opinion.reason}",
+            "detail": {**detail, "reason_zh": f"{zh}；其结论为 {opinion.verdict}：{opinion.reason}"},
+        }
     )
 
 

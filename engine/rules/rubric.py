@@ -7,6 +7,7 @@ must contain (recommend on `response`), must not contain (avoid), and which bloc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -48,12 +49,14 @@ class Detector(Model):
     """Finds one element. `patterns` as in a case's checks: any of them, in any assistant turn, over folded text.
 
     `unless`: patterns that, found in the same turn, say that it is not meant (a quoted example, a warning).
+    `ignores_quotes`: what stands in quotation marks is somebody else's words, unless it is nearly all of the turn.
     """
 
     element: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     title: Localized
     patterns: tuple[str, ...] = Field(min_length=1)
     unless: tuple[str, ...] = ()
+    ignores_quotes: bool = False
 
 
 class RuleSet(Model):
@@ -260,15 +263,29 @@ def _hits(slot: str, attrs: Mapping[str, Sequence[object]], present: _Present) -
                     yield str(value), _At(at.turn, at.quote) if at is not None else _At(None, None)
 
 
+_QUOTED = re.compile('"[^"]{1,600}"|“[^”]{1,600}”|「[^」]{1,600}」|『[^』]{1,600}』')
+
+_LEFT = 0.2
+"""When quotation leaves less than this share of a turn, the turn is the quotation, and the answer's own words."""
+
+
 def _find(detector: Detector, turns: Sequence[str]) -> Sighting | None:
     for number, text in enumerate(turns, start=1):
+        said = _own_words(text) if detector.ignores_quotes else text
         for pattern in detector.patterns:
-            match = compiled(pattern).search(text)
+            match = compiled(pattern).search(said)
             if match is not None:
                 if any(compiled(each).search(text) for each in detector.unless):
                     break
                 return Sighting(number, quote(match))
     return None
+
+
+@lru_cache(maxsize=8)
+def _own_words(text: str) -> str:
+    """The text with quoted passages taken out; a mark is left, so that words on both sides do not join."""
+    left = _QUOTED.sub(" … ", text)
+    return left if len(left) >= _LEFT * len(text) else text
 
 
 def _elements_of(rule: Rule) -> set[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from engine import bank as banks
 from engine.assembly import Engine
+from engine.bank import ruleset
 from engine.domain.accounts import Permission, User
 from engine.domain.base import Page, utc_now
 from engine.domain.providers import Provider, ProviderKind
@@ -24,11 +25,11 @@ from engine.domain.runs import (
     RunStatus,
 )
 from engine.errors import ConflictError, EngineError, InputError, NotFoundError
-from engine.judging import PROMPT_VERSION
+from engine.judging import PROMPT_VERSION, prompts
 from engine.runs import milestones
 from engine.services import judge_choice, questions
 from engine.services.judge_choice import JUDGE_IS_SUBJECT, SELF_JUDGED
-from engine.services.providers import endpoint_of
+from engine.services.providers import endpoint_of, unverified_warnings
 from engine.store import IdempotencyKey, Reopened
 
 LONGEST_IDEMPOTENCY_KEY = 255
@@ -106,9 +107,11 @@ def start(
             judge_prompt_version=PROMPT_VERSION if chosen is not None else None,
             bank_version=bank.version,
             self_judged=SELF_JUDGED in warnings,
+            rules=ruleset.frozen(ruleset.load(engine.settings.rules_file)),
+            judge_prompts=prompts.frozen() if chosen is not None else None,
         ),
         fixtures=tuple(fixture for name, fixture in bank.fixtures.items() if name in used),
-        warnings=warnings,
+        warnings=(*warnings, *unverified_warnings(subject, chosen)),
     )
     with engine.starting:
         # One process starts runs, so this lock and the stored key together make one run of many equal requests.
@@ -316,8 +319,9 @@ def judge(
             run_id,
             chosen,
             prompt_version=PROMPT_VERSION,
+            prompts=prompts.frozen(),
             self_judged=SELF_JUDGED in warnings,
-            warnings=tuple(dict.fromkeys((*kept, *warnings))),
+            warnings=tuple(dict.fromkeys((*kept, *warnings, *unverified_warnings(config.subject, chosen)))),
         )
         job = Job(kind=JobKind.JUDGE, only_missing=only_missing, before=before.status, before_error=before.error)
         worker.submit(run_id, job)

@@ -179,6 +179,7 @@ class RunStore:
         judge: EndpointSettings | None,
         *,
         prompt_version: str,
+        prompts: Mapping[str, Any] | None = None,
         self_judged: bool,
         warnings: Sequence[str],
     ) -> None:
@@ -190,6 +191,7 @@ class RunStore:
             update={
                 "judge": judge,
                 "judge_prompt_version": None if judge is None else prompt_version,
+                "judge_prompts": None if judge is None else prompts,
                 "self_judged": self_judged,
             }
         )

@@ -45,7 +45,7 @@ def test_a_pass_stands():
     assert judgement.reason == "The clause forbids steps."
     assert judgement.detail["model"] == "judge-model"
     assert judgement.detail["served_model"] == "judge-model-2026"
-    assert judgement.detail["prompt_version"] == judging.LlmJudge.prompt_version == judging.PROMPT_VERSION
+    assert judgement.detail["prompt_version"] == judging.PROMPT_VERSION
     assert judgement.detail["language"] == "en"
 
 
