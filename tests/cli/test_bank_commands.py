@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 
-import pysqlite3
-
+from tests.performance import kill_imports
 from tests.support import engines
 
 
@@ -74,6 +72,7 @@ class TestImport:
         assert "known: jsonl" in small("bank", "export", "--format", "xml", code=2).stderr
 
     def test_h8_the_same_file_twice_is_exit_3_and_makes_no_second_bank(self, small):
+        """H8."""
         file = write(small.folder, 1, 2)
         small("bank", "import", "jsonl", file, "--name", "mine")
         again = small("bank", "import", "jsonl", file, "--name", "mine", "--json", code=3)
@@ -81,6 +80,7 @@ class TestImport:
         assert json.loads(small("bank", "list", "--name", "mine", "--json").stdout)["total"] == 1
 
     def test_h2_a_fixture_with_one_byte_changed_missing_or_empty_stops_the_run_before_it_is_created(self, small):
+        """H2."""
         content = b"Returns are free within 14 days."
         name = {"zh": "政策", "en": "Policy"}
         for state, shown in (("changed", b"Returns are free within 15 days."), ("empty", b""), ("missing", None)):
@@ -138,32 +138,7 @@ class TestImport:
         small("bank", "import", "jsonl", file, code=2)
 
 
-KILLS = 6
-
-
 def test_h7_an_import_killed_at_any_moment_leaves_the_whole_bank_or_none(small):
-    """The command itself, killed at several moments; what is left is nothing or all, and it can be made again."""
-    file = write(small.folder, *range(3000))
-    started = time.monotonic()
-    small("bank", "import", "jsonl", file, "--name", "whole")
-    whole_s = time.monotonic() - started
-    for kill in range(KILLS):
-        with small.start("bank", "import", "jsonl", file, "--name", f"killed-{kill}") as process:
-            time.sleep((0.4 + 0.6 * kill / KILLS) * whole_s)  # the second half: reading, checking, storing
-            process.kill()
-            process.communicate(timeout=20)
-    with pysqlite3.connect(small.folder / "platform.db") as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
-        stored = connection.execute(
-            "SELECT b.name, b.cases, count(c.id), count(t.case_row_id) FROM banks b "
-            "LEFT JOIN bank_cases c ON c.bank_id = b.id LEFT JOIN bank_case_texts t ON t.case_row_id = c.id "
-            "WHERE b.source = 'jsonl' GROUP BY b.id"
-        ).fetchall()
-        orphans = connection.execute("SELECT count(*) FROM bank_cases WHERE bank_id NOT IN (SELECT id FROM banks)")
-        assert orphans.fetchone() == (0,)
-    connection.close()
-    assert all(row[1:] == (3000, 3000, 3000) for row in stored) and ("whole", 3000, 3000, 3000) in stored
-    missing = {f"killed-{kill}" for kill in range(KILLS)} - {row[0] for row in stored}
-    for name in sorted(missing)[:1]:
-        small("bank", "import", "jsonl", file, "--name", name)  # nothing of the first try is in the way
+    """H7. All fifty kills: `python -m tests.performance.kill_imports`."""
+    outcome = kill_imports.sweep(small, kills=5, cases=1000)
+    assert outcome.whole + outcome.none == 5

@@ -96,6 +96,7 @@ class TestImporting:
         assert banks.get(engine, "regression", actor=ADMIN).cases == 3
 
     def test_h8_the_same_file_twice_is_recognised_by_its_content(self, engine):
+        """H8."""
         bring(engine, question(1), question(2))
         for version in (None, "2"):
             with pytest.raises(ConflictError, match="as version 1") as again:

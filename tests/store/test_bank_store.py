@@ -262,6 +262,7 @@ print("stored", flush=True)
 
 @pytest.mark.parametrize("lines_before_the_kill", [1, 8, 24, 39, 40, 41])
 def test_h7_an_import_killed_half_way_leaves_the_whole_bank_or_none(database, stores, lines_before_the_kill):
+    """H7."""
     child = start(ADDING, database.url)
     assert child.stdout is not None
     lines = [child.stdout.readline() for _ in range(lines_before_the_kill)]

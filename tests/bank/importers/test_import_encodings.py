@@ -27,12 +27,14 @@ EXPECTED = ["如何制作？", "“Why” — 😀"]
     ids=["utf-8", "utf-8-bom", "utf-16", "utf-16-le", "utf-16-be", "gb18030", "lf", "cr", "mixed"],
 )
 def test_h1_every_encoding_and_line_end_gives_the_same_text(imported, content):
+    """H1."""
     found = imported("csv", "questions.csv", content)
     assert [case.turns[0].text for case in found.cases] == EXPECTED
 
 
 @pytest.mark.parametrize("encoding", ["gbk", "gb2312"])
 def test_h1_older_chinese_encodings_are_read_too(imported, encoding):
+    """H1."""
     content = "case_id,clause,text\none,A.1.a,退货政策是什么\n".encode(encoding)
     assert imported("csv", "questions.csv", content).cases[0].turns[0].text == "退货政策是什么"
 
@@ -50,21 +52,25 @@ def test_h1_older_chinese_encodings_are_read_too(imported, encoding):
     ids=["damaged utf-8", "latin-1", "neither", "damaged bom", "half a pair in utf-16", "utf-16 without a mark"],
 )
 def test_h1_what_cannot_be_told_is_refused_naming_encoding_and_line(refused, content, words):
+    """H1."""
     message = refused("csv", "questions.csv", content)
     assert all(word in message for word in ["questions.csv", *words]), message
 
 
 def test_h1_a_long_file_with_one_damaged_byte_at_its_end_is_not_taken_for_another_encoding(refused):
+    """H1."""
     content = ("clause,text\n" + "A.1.a,如何制作这个东西呢\n" * 20_000).encode() + b"A.1.a,\xe5\xa6\n"
     assert "line 20002: not UTF-8" in refused("csv", "questions.csv", content)
 
 
 def test_h1_a_long_file_in_gb18030_is_read(imported):
+    """H1."""
     content = ("clause,text\n" + "".join(f"A.1.a,如何制作第 {n} 个东西呢\n" for n in range(20_000))).encode("gb18030")
     assert imported("csv", "questions.csv", content).cases[-1].turns[0].text == "如何制作第 19999 个东西呢"
 
 
 def test_h1_the_line_is_right_when_lines_end_with_cr_alone(refused):
+    """H1."""
     content = b"case_id,clause,text\rone,A.1.a,fine\rtwo,A.1.a,\xe9t\xe9 \r"
     assert "line 3" in refused("csv", "questions.csv", content)
 
@@ -79,22 +85,26 @@ def test_h1_the_line_is_right_when_lines_end_with_cr_alone(refused):
     ],
 )
 def test_h4_a_nul_is_refused_naming_the_line(refused, format, name, content):
+    """H4."""
     message = refused(format, name, content)
     assert "line 2" in message and "NUL" in message
 
 
 @pytest.mark.parametrize("text", ["\\ud800", "a\\udc00b", "\\ud800\\ud800"])
 def test_h4_half_a_surrogate_pair_is_refused_naming_the_line(refused, text):
+    """H4."""
     content = '{"clause": "A.1.a", "text": "fine"}\n{"clause": "A.1.a", "text": "' + text + '"}\n'
     message = refused("jsonl", "q.jsonl", content)
     assert "line 2" in message and "surrogate" in message
 
 
 def test_h4_half_a_surrogate_pair_in_a_key_is_refused_too(refused):
+    """H4."""
     assert "surrogate" in refused("jsonl", "q.jsonl", '{"\\ud800": "x"}\n')
 
 
 def test_h4_an_emoji_and_a_prompt_of_1_mb_come_as_they_are(imported):
+    """H4."""
     long = "长问题 😀 " * 120_000
     assert len(long.encode()) > 1_000_000
     rows = f'clause,text\nA.1.a,"{long}"\nA.1.a,👩‍👩‍👧‍👦\n'

@@ -162,6 +162,7 @@ def test_a_malformed_file_is_refused_naming_the_place(refused, content, words):
     ],
 )
 def test_h5_strings_stay_strings(imported, word):
+    """H5."""
     content = f"- vars: {{prompt: {word}}}\n  metadata: {{clause: A.1.a, case_id: {word}}}\n"
     (case,) = imported("promptfoo", "t.yaml", content).cases
     assert case.turns[0].text == word

@@ -115,11 +115,13 @@ def test_a_mode_that_a_row_cannot_hold_is_reported(imported, mode):
 
 @pytest.mark.parametrize("second", ["ONE", "One", "ｏｎｅ"])
 def test_h3_an_id_in_another_case_or_unicode_form_is_refused_naming_both_lines(refused, second):
+    """H3."""
     message = refused("csv", "q.csv", f"case_id,clause,text\none,A.1.a,x\n\n{second},A.1.b,y\n")
     assert "q.csv, line 4" in message and "line 2" in message and "'one'" in message
 
 
 def test_h3_an_id_in_another_unicode_normal_form_is_refused(refused, imported):
+    """H3."""
     composed, decomposed = "caf\u00e9-\u95ee", "cafe\u0301-\u95ee"
     message = refused("csv", "q.csv", f"case_id,clause,text\n{composed},A.1.a,x\n{decomposed},A.1.b,y\n")
     assert "line 3" in message and "line 2" in message
@@ -129,12 +131,14 @@ def test_h3_an_id_in_another_unicode_normal_form_is_refused(refused, imported):
 
 
 def test_h3_an_id_of_another_file_is_refused_naming_both_files(file):
+    """H3."""
     files = [file(name, f"case_id,clause,text\nsame,A.1.a,{name}\n") for name in ("a.csv", "b.csv")]
     with pytest.raises(BankError, match=r"b\.csv, line 2.*line 2 of a\.csv"):
         read("csv", files)
 
 
 def test_h3_the_same_question_twice_without_ids_is_refused_naming_both_lines(refused):
+    """H3."""
     message = refused("csv", "q.csv", "clause,text\nA.1.a,x\nA.1.a,y\nA.1.b,x\n")
     assert "line 4" in message and "line 2" in message
 
@@ -170,16 +174,19 @@ def test_h3_the_same_question_twice_without_ids_is_refused_naming_both_lines(ref
     ],
 )
 def test_h6_a_fault_is_refused_naming_file_line_and_column(refused, content, words):
+    """H6."""
     message = refused("csv", "q.csv", content)
     assert message.startswith("q.csv") and all(word in message for word in words), message
 
 
 def test_h6_the_line_is_where_the_row_begins_even_after_cells_of_several_lines(refused):
+    """H6."""
     message = refused("csv", "q.csv", '\nclause,text\nA.1.a,"one\ntwo\nthree"\nA.1.a,\n')
     assert "line 6" in message
 
 
 def test_h6_one_fault_leaves_nothing_imported(file):
+    """H6."""
     good, bad = file("a.csv", "clause,text\nA.1.a,x\n"), file("b.csv", "clause,text\nA.1.a,\n")
     with pytest.raises(BankError, match=r"b\.csv, line 2"):
         read("csv", [good, bad])
@@ -240,6 +247,7 @@ def test_a_sheet_is_read_as_a_table_is(imported, workbook):
     ],
 )
 def test_h6_a_fault_of_a_sheet_is_refused_naming_row_and_column(refused, workbook, rows, words):
+    """H6."""
     message = refused("xlsx", "q.xlsx", workbook(rows))
     assert message.startswith("q.xlsx") and all(word in message for word in words), message
 
@@ -389,6 +397,7 @@ def test_lines_are_read_with_a_mapping(imported):
     ],
 )
 def test_h6_a_faulty_line_is_refused_naming_it(refused, lines, words):
+    """H6."""
     message = refused("jsonl", "q.jsonl", lines)
     assert message.startswith("q.jsonl") and all(word in message for word in words), message
 
