@@ -33,8 +33,8 @@ from engine.providers.wire_chat import WireChat
 ENDPOINT = "/api/chat"
 
 _FINISH = {"stop": FinishReason.STOP, "length": FinishReason.LENGTH}
-_OPTION_NAMES = {"max_tokens": "num_predict"}
-"""Parameters that `options` holds under another name; the others keep theirs."""
+_NAMES = {"max_tokens": "num_predict", "max_completion_tokens": "num_predict", "thinking": "think"}
+"""What is called otherwise here than elsewhere."""
 
 
 def build(
@@ -88,7 +88,6 @@ class OllamaChat(WireChat):
         body: dict[str, Any] = {
             "model": request.model,
             "messages": _wire_messages(messages, request.images),
-            "stream": self._streams(request),  # absent means true here
         }
         if request.tools:
             body["tools"] = [
@@ -109,10 +108,12 @@ class OllamaChat(WireChat):
         given = extra.pop("options", None)
         if isinstance(given, dict):
             options.update(given)
-        options = _spoken_options(options, request.dialect)
-        if options:
+        dialect = _in_our_names(request.dialect)
+        body = spoken({**body, **extra}, dialect)
+        if options := spoken(options, dialect):
             body["options"] = options
-        return spoken({**body, **extra}, request.dialect)
+        body["stream"] = self._streams(request)  # absent means true here
+        return body
 
     def _read_answer(self, body: bytes) -> Answer:
         first, _end, rest = body.strip().partition(b"\n")
@@ -175,10 +176,11 @@ class OllamaChat(WireChat):
         return names(read_json(body, where=where).get("models"), "name", "model", where=where)
 
 
-def _spoken_options(options: dict[str, Any], dialect: Dialect) -> dict[str, Any]:
-    left_out = {_OPTION_NAMES.get(name, name) for name in dialect.left_out}
-    renamed = {_OPTION_NAMES.get(name, name): new for name, new in dialect.renamed.items()}
-    return {renamed.get(name, name): value for name, value in options.items() if name not in left_out}
+def _in_our_names(dialect: Dialect) -> Dialect:
+    return Dialect(
+        left_out=tuple(_NAMES.get(name, name) for name in dialect.left_out),
+        renamed={_NAMES.get(name, name): new for name, new in dialect.renamed.items()},
+    )
 
 
 def _wire_messages(messages: Sequence[Message], images: Mapping[str, bytes]) -> list[dict[str, Any]]:

@@ -33,6 +33,10 @@ class Face:
     def base_url(self, server: ScriptedServer) -> str:
         return f"http://127.0.0.1:{server.port}/v1"
 
+    def streams(self, sent: Json) -> bool:
+        """Whether a question asks for a stream."""
+        return sent.get("stream") is True
+
     def request(self, sent: Json) -> Json:
         """A question as chat completions would put it."""
         return sent
@@ -202,6 +206,9 @@ class OllamaFace(Face):
     def base_url(self, server: ScriptedServer) -> str:
         return f"http://127.0.0.1:{server.port}"
 
+    def streams(self, sent: Json) -> bool:
+        return sent.get("stream") is not False  # the server streams unless told not to
+
     def request(self, sent: Json) -> Json:
         messages = []
         for said in sent["messages"]:
@@ -291,7 +298,7 @@ class FacedServer(ScriptedServer):
         if step.body is not None or step.status != 200 or step.hang or step.drop or step.raw is not None:
             return step
         completion = self._answer(self.face.request(request.json))
-        told = self.face.step(completion, streamed=bool(request.json.get("stream")))
+        told = self.face.step(completion, streamed=self.face.streams(request.json))
         return replace(step, body=told.body, headers={**told.headers, **step.headers})
 
 

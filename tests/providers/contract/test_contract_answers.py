@@ -69,14 +69,14 @@ def test_the_question_names_the_model_and_says_whether_to_stream(settings, serve
     answer_of(settings())
     sent = server.chats[0].json
     assert sent["model"] == "scripted"
-    assert bool(sent.get("stream")) is streamed
+    assert server.face.streams(sent) is streamed
     assert texts(server.face.request(sent)) == [("user", "What is a rainbow?")]
 
 
 def test_a_single_question_may_be_streamed_or_not_whatever_the_settings_say(settings, server, streamed):
     answer = answer_of(settings(), ask(stream=not streamed))
     assert answer.text
-    assert bool(server.chats[0].json.get("stream")) is not streamed
+    assert answer.streamed is not streamed
 
 
 def test_a_conversation_with_system_text_keeps_its_order(settings, server):
@@ -347,9 +347,11 @@ def test_options_the_endpoint_refuses_are_left_out_too(settings, server, face):
     """C15."""
     if face.kind != "ollama":
         pytest.skip("has no options")
-    request = ask(dialect=Dialect(left_out=("temperature", "max_tokens")))
-    sent = sent_with(settings, server, request, extra_body={"options": {"temperature": 1, "num_predict": 9, "seed": 1}})
+    request = ask(dialect=Dialect(left_out=("temperature", "max_tokens", "thinking")))
+    options = {"temperature": 1, "num_predict": 9, "seed": 1}
+    sent = sent_with(settings, server, request, extra_body={"options": options, "think": True})
     assert sent["options"] == {"seed": 1}
+    assert "think" not in sent
 
 
 def test_what_the_endpoint_calls_otherwise_is_renamed(settings, server):
@@ -375,8 +377,8 @@ def test_a_refused_system_text_is_folded_into_the_first_question(settings, serve
 def test_an_endpoint_that_refuses_to_stream_is_asked_for_the_whole(settings, server):
     """C15."""
     answer = answer_of(settings(), ask(dialect=Dialect(left_out=("stream",))))
-    assert answer.text
-    assert not server.chats[0].json.get("stream")
+    assert answer.text and not answer.streamed
+    assert not server.face.streams(server.chats[0].json)
 
 
 def test_a_json_object_is_asked_for_by_the_kinds_own_means(settings, server, face):
