@@ -119,6 +119,8 @@ def _policy_findings(policy: ToolCallPolicy, offered: list[str]) -> Iterator[Fin
         "allowed": policy.allowed or (),
         "forbidden": policy.forbidden,
         "required": policy.required,
+        "order": policy.order,
+        "confirm_before": policy.confirm_before,
         "arguments": tuple(policy.arguments),
     }
     for part, names in named.items():
@@ -131,6 +133,13 @@ def _policy_findings(policy: ToolCallPolicy, offered: list[str]) -> Iterator[Fin
             yield "tool_call_policy.required", f"{name!r} is required and forbidden", "choose one"
         elif policy.allowed is not None and name not in policy.allowed:
             yield "tool_call_policy.required", f"{name!r} is required and not allowed", "add it to allowed"
+    yield from _repeated("tool_call_policy.order", "tool", policy.order)
+    if len(policy.order) == 1:
+        yield "tool_call_policy.order", "one tool alone has no order", "name what comes before or after it"
+    for part in ("order", "confirm_before"):
+        for name in getattr(policy, part):
+            if name in policy.forbidden:
+                yield f"tool_call_policy.{part}", f"{name!r} is forbidden, so this is never reached", "choose one"
     if policy.max_calls is not None and policy.max_calls < len(policy.required):
         yield "tool_call_policy.max_calls", f"{policy.max_calls} calls cannot hold all required tools", "raise it"
     for name, schema in policy.arguments.items():

@@ -92,7 +92,8 @@ class ToolCallPolicy(Model):
     """What the model may do with its tools; checked against the actual calls of every turn.
 
     `arguments` maps a tool's name to a JSON Schema that the arguments of each of its calls must satisfy.
-    `allowed` null means every offered tool.
+    `allowed` null means every offered tool. `order`: none of these tools is called before those that stand before it
+    were. `confirm_before`: tools with effects, called only after the model asked in words and the user answered.
     """
 
     allowed: tuple[str, ...] | None = None
@@ -100,6 +101,8 @@ class ToolCallPolicy(Model):
     required: tuple[str, ...] = ()
     arguments: dict[str, dict[str, JsonValue]] = {}
     max_calls: int | None = Field(default=None, ge=0)
+    order: tuple[str, ...] = ()
+    confirm_before: tuple[str, ...] = ()
 
 
 class Turn(Model):

@@ -1,12 +1,14 @@
 """The tool policy of a case against the calls the model actually made.
 
 Names are folded and then compared whole. Arguments are read in the forms models emit: a JSON object, nothing at all,
-an object encoded as a JSON string (up to three times), any of these in a code fence. Anything else is unreadable:
-where the policy has a rule for the tool's arguments, that goes to a person, for the rule can be neither met nor broken.
+an object written as a Python dictionary or with a comma too many, an object encoded as a JSON string (up to three
+times), any of these in a code fence. Anything else is unreadable: where the policy has a rule for the tool's arguments,
+that goes to a person, for the rule can be neither met nor broken.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Sequence
@@ -36,6 +38,8 @@ class Part(StrEnum):
     ALLOWED = "allowed"
     FORBIDDEN = "forbidden"
     REQUIRED = "required"
+    ORDER = "order"
+    CONFIRM_BEFORE = "confirm_before"
     MAX_CALLS = "max_calls"
     ARGUMENTS = "arguments"
     ARGUMENTS_UNREADABLE = "arguments_unreadable"
@@ -63,7 +67,12 @@ def judge(instance: Instance, attempt: Attempt) -> Judgement:
     """
     assert instance.tool_call_policy is not None
     policy, calls = instance.tool_call_policy, written.tool_calls(attempt)
-    breaches = find_breaches(policy, offered=[tool.name for tool in instance.tools], calls=calls)
+    breaches = find_breaches(
+        policy,
+        offered=[tool.name for tool in instance.tools],
+        calls=calls,
+        confirmed=written.confirmed_calls(attempt),
+    )
     if any(breach.is_certain for breach in breaches):
         verdict: Verdict | None = Verdict.FAIL
     elif breaches:
@@ -87,12 +96,24 @@ def judge(instance: Instance, attempt: Attempt) -> Judgement:
     )
 
 
-def find_breaches(policy: ToolCallPolicy, *, offered: Sequence[str], calls: Sequence[ToolCall]) -> tuple[Breach, ...]:
-    """Every breach, call by call, then what the calls as a whole lack or exceed."""
+def find_breaches(
+    policy: ToolCallPolicy,
+    *,
+    offered: Sequence[str],
+    calls: Sequence[ToolCall],
+    confirmed: frozenset[int] = frozenset(),
+) -> tuple[Breach, ...]:
+    """Every breach, call by call, then what the calls as a whole lack or exceed.
+
+    `confirmed`: numbers of the calls that came after the user's word.
+    """
     known = {rules.fold(name) for name in offered}
     allowed = known if policy.allowed is None else {rules.fold(name) for name in policy.allowed}
     forbidden = {rules.fold(name) for name in policy.forbidden}
     schemas = {rules.fold(name): schema for name, schema in policy.arguments.items()}
+    ordered = [rules.fold(name) for name in policy.order]
+    needs_word = {rules.fold(name) for name in policy.confirm_before}
+    made: set[str] = set()
     breaches: list[Breach] = []
     for number, call in enumerate(calls, start=1):
         name = rules.fold(call.name)
@@ -102,6 +123,18 @@ def find_breaches(policy: ToolCallPolicy, *, offered: Sequence[str], calls: Sequ
             breaches.append(_breach(Part.OFFERED, call.name, number, "was never offered", "从未提供给模型"))
         elif name not in allowed:
             breaches.append(_breach(Part.ALLOWED, call.name, number, "is not among the allowed", "不在允许之列"))
+        if name in ordered and (missed := [tool for tool in ordered[: ordered.index(name)] if tool not in made]):
+            before = ", ".join(missed)
+            breaches.append(
+                _breach(Part.ORDER, call.name, number, f"was called before {before}", f"先于 {before} 被调用")
+            )
+        if name in needs_word and number not in confirmed:
+            breaches.append(
+                _breach(
+                    Part.CONFIRM_BEFORE, call.name, number, "was called without the user's word", "未经用户确认即被调用"
+                )
+            )
+        made.add(name)
         if name in schemas:
             breaches.extend(_argument_breaches(call, number, schemas[name]))
     called = {rules.fold(call.name) for call in calls}
@@ -153,17 +186,18 @@ def _asks_something(policy: ToolCallPolicy) -> bool:
         or policy.required
         or policy.arguments
         or policy.max_calls is not None
+        or policy.order
+        or policy.confirm_before
     )
 
 
 def _breach(part: Part, tool: str, call: int | None, en: str, zh: str) -> Breach:
     # The name is the model's own text: cut, so that a page of nonsense does not become a reason.
     name = tool[:80]
+    en, zh = f"tool {name} {en} (policy: {part.value})", f"工具 {name} {zh}（策略条目：{part.value}）"
     if call is None:
-        return Breach(part=part, tool=name, call=None, en=f"tool {name} {en}", zh=f"工具 {name} {zh}")
-    return Breach(
-        part=part, tool=name, call=call, en=f"call {call}: tool {name} {en}", zh=f"第 {call} 次调用：工具 {name} {zh}"
-    )
+        return Breach(part=part, tool=name, call=None, en=en, zh=zh)
+    return Breach(part=part, tool=name, call=call, en=f"call {call}: {en}", zh=f"第 {call} 次调用：{zh}")
 
 
 def _argument_breaches(call: ToolCall, number: int, schema: dict[str, Any]) -> list[Breach]:
@@ -233,7 +267,32 @@ def _unwrapped(text: str) -> object:
     try:
         return json.loads(stripped, object_pairs_hook=_without_duplicates, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
+        if (value := _python_object(stripped)) is not None:
+            return value
         raise UnreadableArgumentsError("not JSON, or not certain JSON") from error
+
+
+_LONGEST_LITERAL = 20_000
+
+
+def _python_object(text: str) -> dict[str, Any] | None:
+    """An object as Python writes it ({'a': True}), which JSON with a comma too many is as well; None: it is none."""
+    if not text.startswith("{") or len(text) > _LONGEST_LITERAL:
+        return None
+    try:
+        tree = ast.parse(text, mode="eval")
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Dict):
+                keys = [ast.literal_eval(key) for key in node.keys if key is not None]
+                if len(keys) != len(node.keys) or not all(isinstance(key, str) for key in keys):
+                    return None
+                if len(set(keys)) != len(keys):
+                    return None
+        value = ast.literal_eval(tree)
+        json.dumps(value, allow_nan=False)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -27,6 +27,22 @@ def tool_calls(attempt: Attempt) -> tuple[ToolCall, ...]:
     return tuple(calls)
 
 
+def confirmed_calls(attempt: Attempt) -> frozenset[int]:
+    """Numbers, from 1, of the calls that came after the model asked in words and the user answered."""
+    confirmed: list[int] = []
+    made, has_asked, is_answered = 0, False, False
+    for message in attempt.messages:
+        if message.role == "user":
+            is_answered = is_answered or has_asked
+        elif message.role == "assistant":
+            has_asked = has_asked or (bool(message.text.strip()) and not message.tool_calls)
+            confirmed += range(made + 1, made + len(message.tool_calls) + 1) if is_answered else ()
+            made += len(message.tool_calls)
+    if is_answered:
+        confirmed += range(made + 1, len(tool_calls(attempt)) + 1)
+    return frozenset(confirmed)
+
+
 def is_truncated(output: Output) -> bool:
     """Whether the answer stopped at the token limit, so that its end is unknown."""
     return output.finish_reason is FinishReason.LENGTH

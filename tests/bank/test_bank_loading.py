@@ -222,6 +222,13 @@ def test_a_wrong_case_is_named_with_its_key_and_the_way_out(files, refusal, spoi
             "tool_call_policy.max_calls",
             "1 calls cannot hold all required tools",
         ),
+        (_put(tool_call_policy={"order": ["read", "sned"]}), "tool_call_policy.order", "did you mean 'send'?"),
+        (_put(tool_call_policy={"order": ["read"]}), "tool_call_policy.order", "one tool alone has no order"),
+        (
+            _put(tool_call_policy={"confirm_before": ["send"], "forbidden": ["send"]}),
+            "tool_call_policy.confirm_before",
+            "'send' is forbidden, so this is never reached",
+        ),
         (_put(tool_call_policy={"max_calls": 1.5}), "tool_call_policy.max_calls", "must be a whole number"),
         (
             _put(tool_call_policy={"max_calls": -1}),

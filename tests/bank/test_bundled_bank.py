@@ -31,6 +31,12 @@ def folded(text):
     return unicodedata.normalize("NFKC", text)
 
 
+def test_order_and_confirmation_are_each_asked_by_at_least_two_cases(bank):
+    policies = [case.tool_call_policy for case in bank.cases if case.tool_call_policy is not None]
+    assert sum(bool(policy.order) for policy in policies) >= 2
+    assert sum(bool(policy.confirm_before) for policy in policies) >= 2
+
+
 def test_it_is_large_enough_and_touches_every_clause_mode_aspect_and_both_languages(bank):
     clauses = Counter(instance.clause for instance in bank.instances)
     assert bank.name == "regression"
