@@ -13,6 +13,8 @@ from engine.domain.providers import CheckReport, Provider, ProviderChange, Provi
 from engine.services import providers
 from engine.services.providers import ModelList
 
+UNUSABLE = "invalid_input bad_base_url bad_api_key bad_header bad_extra_body bad_ca_file bad_proxy"
+
 router = APIRouter(route_class=StrictRoute, prefix="/providers", tags=["providers"], responses=GUARDED)
 
 
@@ -32,7 +34,7 @@ def page(engine: EngineDep, user: UserDep, limit: Limit = 50, offset: Offset = 0
     "",
     summary="Add a provider",
     status_code=201,
-    responses=documented((409, "name_taken"), 413, (422, "invalid_input bad_base_url")),
+    responses=documented((409, "name_taken"), 413, (422, UNUSABLE)),
 )
 def create(draft: ProviderDraft, engine: EngineDep, user: UserDep) -> Provider:
     return providers.create(engine, draft, actor=user)
@@ -41,9 +43,7 @@ def create(draft: ProviderDraft, engine: EngineDep, user: UserDep) -> Provider:
 @router.patch(
     "/{provider_id}",
     summary="Change a provider",
-    responses=documented(
-        (404, "provider_not_found"), (409, "name_taken provider_in_use"), 413, (422, "invalid_input bad_base_url")
-    ),
+    responses=documented((404, "provider_not_found"), (409, "name_taken provider_in_use"), 413, (422, UNUSABLE)),
 )
 def change(provider_id: ProviderId, change: ProviderChange, engine: EngineDep, user: UserDep) -> Provider:
     """What is absent stays as it is; an empty `api_key` removes the key."""

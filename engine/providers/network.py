@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import functools
+import re
 import socket
 import ssl
 import time
@@ -10,6 +12,7 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import unquote
 
 import aiohttp
 import httpx
@@ -23,6 +26,8 @@ from engine.providers.addresses import AddressRefused, GuardedResolver, is_ours
 
 CA_FILE_LIMIT = 2_000_000
 """Bytes; all public authorities together take a tenth of it."""
+
+_HOST = re.compile(r"[A-Za-z0-9_.:-]+")
 
 RECHECK_S = 30.0
 """How long a name's addresses are believed when the proxy, and not we, connects to them."""
@@ -140,12 +145,21 @@ def _proxy_for(url: httpx.URL, allowed_hosts: tuple[str, ...]) -> httpx.Proxy | 
     if not address or is_ours(url.host, allowed_hosts) or urllib.request.proxy_bypass(url.host):
         return None
     try:
-        return httpx.Proxy(address if "://" in address else f"http://{address}")
+        found = httpx.URL(address if "://" in address else f"http://{address}")
     except (httpx.InvalidURL, ValueError):
+        found = httpx.URL("")
+    if found.scheme not in ("http", "https") or not _HOST.fullmatch(found.host):
         raise InputError(
             "the proxy that the server's environment names cannot be used; it must be an http:// or https:// address",
             code="bad_proxy",
-        ) from None
+            fields=(("use_proxy", "the environment names a proxy that cannot be used"),),
+        )
+    if not found.username:
+        return httpx.Proxy(found)
+    # aiohttp hands this on to the proxy, and to nobody else, as Proxy-Authorization.
+    secret = base64.b64encode(f"{unquote(found.username)}:{unquote(found.password)}".encode()).decode("ascii")
+    bare = found.copy_with(username="", password="")
+    return httpx.Proxy(bare, headers={"Authorization": f"Basic {secret}"})
 
 
 class _Proxied(httpx.AsyncBaseTransport):

@@ -17,9 +17,19 @@ from engine.domain.chat import ChatModel, Connection
 from engine.domain.providers import CheckReport, Provider, ProviderChange, ProviderDraft, ProviderKind
 from engine.domain.runs import EndpointSettings
 from engine.errors import InputError, NotFoundError, ProviderError
+from engine.providers.network import checked_ca_file
 
 CHECK_TIMEOUT_S = 20.0
 """A check answers while a person waits; a run has the provider's own time-out."""
+
+UNVERIFIED, VERIFIED = "provider.verify_tls_off", "provider.verify_tls_on"
+"""Actions of the audit trail, beside the change itself: who stopped checking certificates must be easy to find."""
+
+_REACH = frozenset({"kind", "base_url", "api_key", "ca_file", "verify_tls", "use_proxy", "extra_headers", "extra_body"})
+"""What decides whether an endpoint can be asked at all."""
+
+SUBJECT_UNVERIFIED = "the certificate of the model's endpoint is not verified; its answers may come from someone else"
+JUDGE_UNVERIFIED = "the certificate of the judge's endpoint is not verified; its verdicts may come from someone else"
 
 Answer = TypeVar("Answer")
 
@@ -55,14 +65,17 @@ def create(engine: Engine, draft: ProviderDraft, *, actor: User) -> Provider:
     """Store an endpoint; its key is encrypted before it is stored.
 
     Raises:
-        InputError: `bad_base_url`.
+        InputError: `bad_base_url`, `bad_api_key`, `bad_header`, `bad_extra_body`, `bad_ca_file`, `bad_proxy`.
         ConflictError: `name_taken`.
     """
     actor.require(Permission.MANAGE_PROVIDERS)
-    sound = draft.model_copy(update={"base_url": _base_url(engine, draft.kind, draft.base_url)})
+    sound = draft.model_copy(update=_checked_parts(engine, draft.kind, draft.base_url, draft.ca_file))
+    _require_usable(engine, _settings_of_draft(engine, sound, provider_id=None), sound.api_key)
     ciphertext, key_hint = _sealed(engine, draft.api_key)
     provider = engine.stores.providers.create(sound, key_ciphertext=ciphertext, hint=key_hint)
     engine.record(actor, "provider.create", f"provider:{provider.id}", name=provider.name)
+    if not provider.verify_tls:
+        engine.record(actor, UNVERIFIED, f"provider:{provider.id}", name=provider.name)
     return provider
 
 
@@ -74,13 +87,21 @@ def change(engine: Engine, provider_id: int, wanted: ProviderChange, *, actor: U
     """
     actor.require(Permission.MANAGE_PROVIDERS)
     current = engine.stores.providers.get(provider_id)
+    kind = wanted.kind or current.kind
     if wanted.kind is not None or wanted.base_url is not None:
         url = wanted.base_url if wanted.base_url is not None else current.base_url
-        wanted = wanted.model_copy(update={"base_url": _base_url(engine, wanted.kind or current.kind, url)})
+        wanted = wanted.model_copy(update={"base_url": _base_url(engine, kind, url)})
+    if wanted.ca_file is not None:
+        wanted = wanted.model_copy(update={"ca_file": _ca_file(wanted.ca_file)})
+    if not _REACH.isdisjoint(wanted.model_fields_set):
+        _require_usable(engine, endpoint_of(engine, _changed(current, wanted), None), wanted.api_key)
     ciphertext, key_hint = _sealed(engine, wanted.api_key)
     provider = engine.stores.providers.change(provider_id, wanted, key_ciphertext=ciphertext, hint=key_hint)
     fields = sorted(wanted.model_fields_set)
     engine.record(actor, "provider.change", f"provider:{provider_id}", fields=fields)
+    if provider.verify_tls is not current.verify_tls:
+        act = VERIFIED if provider.verify_tls else UNVERIFIED
+        engine.record(actor, act, f"provider:{provider_id}", name=provider.name)
     return provider
 
 
@@ -108,25 +129,15 @@ def check_draft(engine: Engine, draft: ProviderDraft, *, provider_id: int | None
         InputError: `bad_base_url`, or the stored key would go to another address than the one it was stored for.
     """
     actor.require(Permission.MANAGE_PROVIDERS)
-    url = _base_url(engine, draft.kind, draft.base_url)
+    draft = draft.model_copy(update=_checked_parts(engine, draft.kind, draft.base_url, draft.ca_file))
     key = draft.api_key
     if key is None and provider_id is not None:
         stored = engine.stores.providers.get(provider_id)
-        if url == stored.base_url:
+        if draft.base_url == stored.base_url:
             key = engine.stored_key(provider_id)
         elif stored.api_key_set:
             raise InputError("the address was changed: type the key again to check it", code="key_required")
-    settings = EndpointSettings(
-        provider_id=provider_id,
-        name=draft.name,
-        kind=draft.kind,
-        base_url=url,
-        model=draft.default_model,
-        max_concurrency=1,
-        timeout_s=draft.timeout_seconds or CHECK_TIMEOUT_S,
-        extra_headers=draft.extra_headers,
-        extra_body=draft.extra_body,
-    )
+    settings = _settings_of_draft(engine, draft, provider_id=provider_id)
     return _checked(engine, _hasty(settings), key)
 
 
@@ -194,14 +205,67 @@ def endpoint_of(engine: Engine, provider: Provider, model: str | None) -> Endpoi
     )
 
 
+def unverified_warnings(subject: EndpointSettings, judge: EndpointSettings | None) -> tuple[str, ...]:
+    """What a run must say when the certificate of an endpoint it asks is not checked."""
+    found = (SUBJECT_UNVERIFIED if _is_unverified(subject) else "", JUDGE_UNVERIFIED if _is_unverified(judge) else "")
+    return tuple(filter(None, found))
+
+
+def _is_unverified(settings: EndpointSettings | None) -> bool:
+    return settings is not None and not settings.verify_tls and settings.base_url.startswith("https://")
+
+
+def _settings_of_draft(engine: Engine, draft: ProviderDraft, *, provider_id: int | None) -> EndpointSettings:
+    return EndpointSettings(
+        provider_id=provider_id,
+        name=draft.name,
+        kind=draft.kind,
+        base_url=draft.base_url,
+        model=draft.default_model,
+        max_concurrency=draft.max_concurrency,
+        requests_per_minute=draft.requests_per_minute,
+        timeout_s=draft.timeout_seconds or engine.settings.request_timeout_seconds,
+        connect_timeout_s=draft.connect_timeout_seconds,
+        stream=draft.stream,
+        use_proxy=draft.use_proxy,
+        ca_file=draft.ca_file,
+        verify_tls=draft.verify_tls,
+        extra_headers=draft.extra_headers,
+        extra_body=draft.extra_body,
+    )
+
+
+def _changed(current: Provider, wanted: ProviderChange) -> Provider:
+    """The provider as it would be; a null means "as it is" where the field has none."""
+    given = wanted.model_dump(exclude={"api_key"}, exclude_unset=True)
+    kept = {name: value for name, value in given.items() if value is not None or name in ("ca_file",)}
+    return current.model_copy(update=kept)
+
+
+def _require_usable(engine: Engine, settings: EndpointSettings, key: SecretStr | None) -> None:
+    """Raises InputError for what a run would stumble over: key, headers, body, CA file, proxy. Connects to nothing."""
+    engine.client(settings, key=key, patient=False)
+
+
 def _hasty(settings: EndpointSettings) -> EndpointSettings:
     """The same for a check: one call, answered while a person waits."""
     patience_s = min(settings.timeout_s, CHECK_TIMEOUT_S)
     return settings.model_copy(update={"max_concurrency": 1, "requests_per_minute": None, "timeout_s": patience_s})
 
 
+def _checked_parts(engine: Engine, kind: ProviderKind, url: str, ca_file: str | None) -> dict[str, str | None]:
+    return {"base_url": _base_url(engine, kind, url), "ca_file": _ca_file(ca_file)}
+
+
 def _base_url(engine: Engine, kind: ProviderKind, url: str) -> str:
-    return "" if kind is ProviderKind.DEMO else endpoints.check_base_url(url, engine.settings.allowed_hosts, kind=kind)
+    if kind is ProviderKind.DEMO:
+        return ""
+    return endpoints.check_base_url(url, engine.settings.allowed_hosts, kind=kind)
+
+
+def _ca_file(path: str | None) -> str | None:
+    """A checked path; nothing typed is no file."""
+    return checked_ca_file(path) if path is not None and path.strip() else None
 
 
 def _sealed(engine: Engine, key: SecretStr | None) -> tuple[bytes | None, str]:

@@ -44,6 +44,7 @@ VERSIONED = "https://api.example.com/v1/chat/completions"
     ],
 )
 def test_c14_every_usual_form_leads_to_the_same_endpoint(typed, called):
+    """C14."""
     kept = check_base_url(typed)
     assert str(endpoint_url(kept, ENDPOINT)) == called
     assert check_base_url(kept) == kept
@@ -54,6 +55,7 @@ def test_c14_every_usual_form_leads_to_the_same_endpoint(typed, called):
     ["", "/", "/v1", "/v1/", "/v1/chat/completions", "/prefix", "/prefix/v1/", "/chat/completions"],
 )
 def test_c14_every_form_is_asked_at_one_address(server, form):
+    """C14."""
     base = f"http://127.0.0.1:{server.port}{form}"
     answer_of(endpoint(base))
     using(endpoint(base), lambda model: model.models())
@@ -131,6 +133,7 @@ def test_c14_every_form_is_asked_at_one_address(server, form):
     ],
 )
 def test_f2_other_addresses_are_refused_in_words(typed):
+    """F2."""
     with pytest.raises(InputError) as caught:
         check_base_url(typed)
     assert caught.value.code == "bad_base_url"

@@ -204,6 +204,7 @@ def test_a_refusal_field_is_a_refusal_by_the_model(server, parts):
 
 
 def test_a_filtered_answer_is_a_refusal_by_the_provider_even_when_empty(server):
+    """C16."""
     answer = read(server, message("", finish_reason="content_filter"))
     assert answer.finish_reason is FinishReason.CONTENT_FILTER
     assert answer.refusal_type is RefusalType.PROVIDER_FILTER
@@ -233,6 +234,7 @@ def test_a_request_stopped_by_the_providers_filter_is_an_answer_too(server):
     ],
 )
 def test_every_finish_reason_has_a_name(server, word, reason):
+    """C16."""
     assert read(server, message("Yes.", finish_reason=word)).finish_reason is reason
 
 
@@ -268,6 +270,7 @@ def test_the_older_function_call_is_read_as_a_tool_call(server):
     ],
 )
 def test_reasoning_is_kept_apart_from_the_answer(server, content, extra, text, reasoning):
+    """C17."""
     answer = read(server, message(content, **extra))
     assert answer.text == text
     assert answer.reasoning == reasoning
@@ -286,6 +289,7 @@ def test_reasoning_is_kept_apart_from_the_answer(server, content, extra, text, r
     ],
 )
 def test_tokens_nobody_counted_are_unknown_never_zero(server, usage, known):
+    """C13."""
     assert read(server, message("Yes.", usage=usage)).usage == known
 
 
@@ -330,6 +334,7 @@ def test_cookies_are_not_kept(server):
 
 
 def test_proxies_of_the_environment_are_not_used(server, monkeypatch):
+    """C19."""
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
     assert answer_of(endpoint(server.base_url)).text

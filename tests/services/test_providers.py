@@ -7,9 +7,11 @@ from pydantic import SecretStr
 
 from engine.domain.accounts import Role
 from engine.domain.providers import ProviderChange, ProviderDraft, ProviderKind
+from engine.domain.runs import ResultFilter, RunSpec
 from engine.errors import ConflictError, InputError, NotFoundError, PermissionDenied, ProviderError
-from engine.services import providers
+from engine.services import providers, reports, runs
 from tests.support import engines
+from tests.support.certificates import Authority
 from tests.support.engines import ADMIN
 from tests.support.scripted_server import ScriptedServer, Step
 
@@ -133,3 +135,105 @@ def test_private_addresses_are_open_only_where_listed(tmp_path):
         with pytest.raises(InputError) as refused:
             providers.create(engine, draft("http://192.168.1.1", name="other"), actor=ADMIN)
         assert refused.value.code == "bad_base_url"
+
+
+# -- how an endpoint is reached -----------------------------------------------------------------------------------
+
+
+def exported(engine, run_id):
+    """The run as Markdown."""
+    return b"".join(reports.export(engine, run_id, ResultFilter(), actor=ADMIN).chunks).decode()
+
+
+def actions(engine):
+    return [entry.action for entry in reversed(engine.stores.audit.page(limit=50, offset=0).items)]
+
+
+def test_c18_who_stops_checking_certificates_is_found_in_the_audit_trail(engine, server):
+    """C18."""
+    made = providers.create(engine, draft(server.base_url), actor=ADMIN)
+    providers.change(engine, made.id, ProviderChange(name="yours"), actor=ADMIN)
+    assert not {providers.UNVERIFIED, providers.VERIFIED} & set(actions(engine))
+    providers.change(engine, made.id, ProviderChange(verify_tls=False), actor=ADMIN)
+    providers.change(engine, made.id, ProviderChange(verify_tls=False), actor=ADMIN)
+    providers.change(engine, made.id, ProviderChange(verify_tls=True), actor=ADMIN)
+    providers.create(engine, draft(server.base_url, name="other", verify_tls=False), actor=ADMIN)
+    found = actions(engine)
+    assert (found.count(providers.UNVERIFIED), found.count(providers.VERIFIED)) == (2, 1)
+    lead = engines.user(Role.LEAD)
+    with pytest.raises(PermissionDenied):
+        providers.change(engine, made.id, ProviderChange(verify_tls=False), actor=lead)
+
+
+def test_c18_a_ca_file_is_checked_when_it_is_saved_and_used_when_checking(engine, tmp_path):
+    """C18."""
+    authority = Authority(tmp_path)
+    with ScriptedServer(tls=authority.server("127.0.0.1")) as secure:
+        made = providers.create(engine, draft(secure.base_url, ca_file=f" {authority.file} "), actor=ADMIN)
+        assert made.ca_file == str(authority.file)
+        assert providers.check(engine, made.id, actor=ADMIN).ok
+        assert providers.check_draft(engine, draft(secure.base_url, ca_file=made.ca_file), actor=ADMIN).ok
+        assert providers.check_draft(engine, draft(secure.base_url, verify_tls=False), actor=ADMIN).ok
+        without = providers.change(engine, made.id, ProviderChange(ca_file=""), actor=ADMIN)
+        assert without.ca_file is None
+        report = providers.check(engine, made.id, actor=ADMIN)
+        assert not report.ok and report.error is not None and report.error.code == "tls"
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"ca_file": "/no/such/file.pem"}, "bad_ca_file"),
+        ({"ca_file": "relative.pem"}, "bad_ca_file"),
+        ({"extra_headers": {"Host": "elsewhere"}}, "bad_header"),
+        ({"extra_body": {"messages": []}}, "bad_extra_body"),
+        ({"api_key": SecretStr("two words")}, "bad_api_key"),
+    ],
+)
+def test_what_a_run_would_stumble_over_is_refused_when_it_is_saved(engine, server, changes, code):
+    with pytest.raises(InputError) as caught:
+        providers.create(engine, draft(server.base_url, **changes), actor=ADMIN)
+    assert caught.value.code == code
+    made = providers.create(engine, draft(server.base_url), actor=ADMIN)
+    with pytest.raises(InputError) as caught:
+        providers.change(engine, made.id, ProviderChange(**changes), actor=ADMIN)
+    assert caught.value.code == code
+    assert providers.by_name(engine, "mine", actor=ADMIN) == made
+
+
+def test_a_ca_file_that_went_away_does_not_keep_a_provider_from_being_renamed(engine, tmp_path):
+    authority = Authority(tmp_path)
+    made = providers.create(engine, draft("https://models.example", ca_file=str(authority.file)), actor=ADMIN)
+    authority.file.unlink()
+    assert providers.change(engine, made.id, ProviderChange(name="yours"), actor=ADMIN).name == "yours"
+
+
+def test_all_that_a_draft_says_reaches_the_endpoint_and_the_run(engine, server):
+    wanted = draft(
+        server.base_url,
+        connect_timeout_seconds=3,
+        stream=True,
+        use_proxy=True,
+        verify_tls=False,
+        extra_headers={"X-Team": "red"},
+        extra_body={"seed": 7},
+    )
+    assert providers.check_draft(engine, wanted, actor=ADMIN).ok
+    asked = server.chats[-1]
+    assert (asked.headers["x-team"], asked.json["seed"], asked.json["stream"]) == ("red", 7, True)
+    frozen = providers.endpoint_of(engine, providers.create(engine, wanted, actor=ADMIN), None)
+    assert (frozen.connect_timeout_s, frozen.stream, frozen.use_proxy, frozen.verify_tls) == (3, True, True, False)
+
+
+def test_c18_a_run_over_an_unchecked_line_says_so(tmp_path):
+    """C18: the run's warnings are printed in its report."""
+    authority = Authority(tmp_path)
+    with ScriptedServer(tls=authority.server("other.example"), capable=True) as secure:
+        bank = engines.write_bank(tmp_path / "bank", [engines.case(1)])
+        with engines.opened(tmp_path, bank_file=bank) as opened:
+            made = providers.create(opened, draft(secure.base_url, verify_tls=False), actor=ADMIN)
+            spec = RunSpec(profile="full", auto_judge=True, provider_id=made.id, judge_provider_id=made.id)
+            run = engines.until_over(opened, runs.start(opened, spec, actor=ADMIN).id)
+            assert run.completed_count == 1
+            assert {providers.SUBJECT_UNVERIFIED, providers.JUDGE_UNVERIFIED} <= set(run.warnings)
+            assert "is not verified" in exported(opened, run.id)
