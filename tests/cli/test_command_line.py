@@ -90,7 +90,7 @@ def test_wrong_use_is_exit_2_in_words(small):
     assert "not both" in both.stderr
     address = ("--base-url", "http://127.0.0.1:1")
     assert "--model" in small("run", "--profile", "full", *address, code=2).stderr
-    assert "known: demo, openai" in small("run", "--profile", "full", *address, "--kind", "x", code=2).stderr
+    assert "demo, ollama, openai" in small("run", "--profile", "full", *address, "--kind", "x", code=2).stderr
     unset = small("run", "--profile", "full", *address, "--model", "m", "--api-key-env", "NOT_SET_4711", code=2)
     assert "NOT_SET_4711" in unset.stderr
     assert "known: demo" in small("run", "--profile", "full", "--provider", "nobody", code=2).stderr
