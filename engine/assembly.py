@@ -252,7 +252,13 @@ def _open(settings: Settings, database: Database, *, run_worker: bool, name: str
     stores.sessions.remove_expired(utc_now())
     stores.sessions.remove_failures(utc_now() - FORGET_FAILURES_AFTER)
     commit.start()
-    worker = Worker(stores=stores, commit=commit, connect=engine.connect, probe=probe)
+    worker = Worker(
+        stores=stores,
+        commit=commit,
+        connect=engine.connect,
+        probe=probe,
+        pause_max_s=settings.run_pause_max_seconds,
+    )
     worker.start()
     object.__setattr__(engine, "worker", worker)
     return engine

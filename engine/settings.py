@@ -45,6 +45,8 @@ class Settings(BaseSettings):
     request_retry_count: int = Field(default=5, ge=0)
     request_retry_delay_seconds: float = Field(default=5, ge=0)
     request_retry_max_delay_seconds: float = Field(default=60, ge=0)
+    run_pause_max_seconds: float = Field(default=600, ge=0)
+    """How long a run waits for a provider that is down before it ends as interrupted."""
 
     provider_allowed_hosts: str = ""
     """Private hosts or networks that providers may lie on, comma separated; public ones and loopback always may."""

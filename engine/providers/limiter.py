@@ -29,6 +29,7 @@ class Limiter:
         self._most = most
         self._limit = most
         self._in_flight = 0
+        self._failures = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._earned = 0.0
         self._lowered_at = float("-inf")
@@ -49,16 +50,20 @@ class Limiter:
             if turn.cancelled():
                 self._admit()  # drops it from the queue, now or when the next place is free
             else:
-                self.leave()  # the place was given just before: pass it on
+                self._in_flight -= 1  # the place was given just before: pass it on
+                self._admit()
             raise
 
     def leave(self) -> None:
+        """Give a place back; where an answer came, `succeeded` follows."""
         self._in_flight -= 1
+        self._failures += 1
         if self._waiting:
             self._admit()
 
     def succeeded(self) -> None:
         """An answer came: places that were taken away come back slowly."""
+        self._failures = 0
         if self._limit == self._most:
             return
         self._earned += max(1.0, self._most / REGROWTH) / self._limit
@@ -95,7 +100,12 @@ class Limiter:
 
     def pace(self) -> Pace:
         paused = time.monotonic() < self._opens_at
-        return Pace(limit=self._limit, in_flight=self._in_flight, paused_until=self._paused_until if paused else None)
+        return Pace(
+            limit=self._limit,
+            in_flight=self._in_flight,
+            paused_until=self._paused_until if paused else None,
+            failures=self._failures,
+        )
 
     def _open(self) -> None:
         self._opening = None

@@ -10,9 +10,21 @@ from typing import NamedTuple
 from engine import bank
 from engine.domain.base import utc_now
 from engine.domain.cases import Fixture, Instance, Turn
-from engine.domain.chat import Answer, ChatModel, ChatRequest, FixtureRef, Message, RefusalType, ToolCall, Usage
+from engine.domain.chat import (
+    Answer,
+    ChatModel,
+    ChatRequest,
+    Dialect,
+    FixtureRef,
+    Message,
+    RefusalType,
+    ToolCall,
+    Usage,
+)
 from engine.domain.runs import Attempt, ExecutionError, ExecutionStatus, Output
 from engine.errors import ProviderError
+
+_PLAIN = Dialect()
 
 MAX_TOOL_ROUNDS = 6
 """After so many rounds of tool calls the last answer stands as it is."""
@@ -47,8 +59,9 @@ class Material(NamedTuple):
 class _Transcript:
     """The conversation so far and what it has cost."""
 
-    def __init__(self, instance: Instance, material: Material) -> None:
+    def __init__(self, instance: Instance, material: Material, dialect: Dialect) -> None:
         self.material = material
+        self.dialect = dialect
         self.messages: list[Message] = []
         self.images: dict[str, bytes] = {}
         self.tool_calls: list[ToolCall] = []
@@ -76,6 +89,7 @@ class _Transcript:
             images=self.images,
             temperature=None,
             max_tokens=None,
+            dialect=self.dialect,
         )
         answer = await model.complete(request)
         self.answers.append(answer)
@@ -113,14 +127,22 @@ class _Transcript:
         return None if total.prompt_tokens is None and total.completion_tokens is None else total
 
 
-async def converse(instance: Instance, *, model: ChatModel, name: str, material: Material, number: int) -> Attempt:
-    """Ask one instance, all its turns and tool rounds.
+async def converse(
+    instance: Instance,
+    *,
+    model: ChatModel,
+    name: str,
+    material: Material,
+    number: int,
+    dialect: Dialect = _PLAIN,
+) -> Attempt:
+    """Ask one instance, all its turns and tool rounds, in the dialect of the endpoint.
 
     A ProviderError anywhere makes the whole attempt an execution error that keeps what was sent; an answer that
     did not arrive whole is never kept as one.
     """
     started = time.monotonic()
-    transcript = _Transcript(instance, material)
+    transcript = _Transcript(instance, material, dialect)
     try:
         for position, turn in enumerate(instance.turns):
             transcript.say(turn)

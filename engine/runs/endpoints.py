@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Protocol
@@ -20,7 +21,7 @@ class Connect(Protocol):
 
 
 class Endpoint:
-    """One connected endpoint: at most `max_concurrency` items in flight; the client below keeps the pace of requests.
+    """One connected endpoint: as many items in flight as its pace allows, `max_concurrency` at most, over all runs.
 
     Lives on one event loop. Changing a provider's limits makes a new endpoint for the runs that start later.
     """
@@ -29,17 +30,52 @@ class Endpoint:
         self.settings = settings
         self._model = connect(settings, patient=True)
         self._connect = connect
-        self._prober: _Prober | None = None
-        self._slots = asyncio.Semaphore(settings.max_concurrency)
+        self._impatient: ChatModel | None = None
+        self._taken = 0
+        self._queue: deque[asyncio.Future[None]] = deque()
+        self._asking = 0
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
         """A place in flight, held from the first request of an item until its answer is committed."""
-        async with self._slots:
+        await self.enter()
+        try:
             yield
+        finally:
+            self.leave()
+
+    async def enter(self) -> None:
+        """Take a place, in the order of asking; every `enter` that returns needs one `leave`."""
+        if not self._queue and self._taken < self._model.pace().limit:
+            self._taken += 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queue.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():
+                self.leave()  # the place was given just before: pass it on
+            raise
+
+    def leave(self) -> None:
+        self._taken -= 1
+        if not self._queue:
+            return
+        # An endpoint that allows less than before lets its items run out; one that allows more lets several in.
+        limit = self._model.pace().limit
+        while self._queue and self._taken < limit:
+            turn = self._queue.popleft()
+            if not turn.done():  # one that is done was cancelled while it waited
+                self._taken += 1
+                turn.set_result(None)
 
     async def complete(self, request: ChatRequest) -> Answer:
-        return await self._model.complete(request)
+        self._asking += 1
+        try:
+            return await self._model.complete(request)
+        finally:
+            self._asking -= 1
 
     async def models(self) -> list[str]:
         return await self._model.models()
@@ -47,16 +83,24 @@ class Endpoint:
     def pace(self) -> Pace:
         return self._model.pace()
 
+    def all_on_the_wire(self) -> bool:
+        """Whether no call waits to be made, or made again."""
+        return self._model.pace().in_flight >= self._asking
+
     def prober(self) -> ChatModel:
         """A client for probing: it keeps to the same slots, but does not wait out a dead endpoint."""
-        if self._prober is None:
-            self._prober = _Prober(self, self._connect(self.settings, patient=False))
-        return self._prober
+        return _Prober(self, self.impatient())
+
+    def impatient(self) -> ChatModel:
+        """A client that does not wait out a dead endpoint, for whoever holds a place, or makes a single trial call."""
+        if self._impatient is None:
+            self._impatient = self._connect(self.settings, patient=False)
+        return self._impatient
 
     async def close(self) -> None:
         await self._model.close()
-        if self._prober is not None:
-            await self._prober.close()
+        if self._impatient is not None:
+            await self._impatient.close()
 
 
 class _Prober:
@@ -77,7 +121,7 @@ class _Prober:
         return self._model.pace()
 
     async def close(self) -> None:
-        await self._model.close()
+        """The endpoint closes its own clients."""
 
 
 class EndpointPool:

@@ -1,24 +1,35 @@
-"""The judging side of a run: the deterministic judges at once, a judge model beside the answering."""
+"""The judging side of a run: rules at once, a judge model beside the answering."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple, Self
 
 from engine import judging
-from engine.domain.runs import Attempt, Execution, RunConfig
+from engine.domain.runs import Attempt, Execution, RunConfig, RunStatus
 from engine.domain.verdicts import Judgement, Verdict
+from engine.judging import prompts
+from engine.runs import milestones
+from engine.runs.commits import Commits
 from engine.runs.conversation import Material
 from engine.runs.endpoints import Endpoint
+from engine.runs.stopping import Stopping
 
 Judgements = tuple[Judgement, ...]
 
-_BACKLOG = 2
-"""Answers waiting for a judge, as a multiple of what the judge takes at once; more would only fill memory."""
+BACKLOG = 4
+"""Answers that may wait for a judge model, as a multiple of what it takes at once. Answering waits beyond that: it is
+the judge that sets the pace then, and more would only fill memory."""
+
+AWAY_AFTER = 3
+"""After so many judgements in a row that could not be had, the judge is asked with less patience."""
 
 
-def is_unavailable(judgement: Judgement) -> bool:
-    """Whether this is no opinion, but the word that the judge could not be reached."""
-    return judgement.detail is not None and judgement.detail.get("code") == "judge_unavailable"
+class _Waiting(NamedTuple):
+    execution: Execution
+    attempt: Attempt
+    judgements: Judgements
 
 
 class Judges:
@@ -26,31 +37,122 @@ class Judges:
 
     def __init__(self, are_on: bool, config: RunConfig, endpoint: Endpoint | None, material: Material) -> None:
         self.are_on = are_on
+        self.at_once = 0
         self._endpoint = endpoint
         self._material = material
         self._llm: judging.LlmJudge | None = None
-        places = 1
+        # Runs from before there were rules have none, and are judged again as they were judged.
+        self._rubric = judging.Rubric(judging.RuleSet.model_validate(config.rules)) if config.rules else None
+        self._distrusted = frozenset(config.distrusted_clauses)
+        self._prompts = prompts.thawed(config.judge_prompts, version=config.judge_prompt_version)
+        self._name = ""
+        self._missed = 0
         if endpoint is not None and config.judge is not None:
-            self._llm = judging.LlmJudge(endpoint, name=config.judge.model)
-            places = config.judge.max_concurrency * _BACKLOG
-        self._room = asyncio.Semaphore(places)
+            self._name = config.judge.model
+            self._llm = judging.LlmJudge(endpoint, name=self._name, prompts=self._prompts)
+            self.at_once = config.judge.max_concurrency
+
+    def deterministic(self, execution: Execution, attempt: Attempt) -> Judgements:
+        """What rules, policy and detectors say; CPU only."""
+        return judging.deterministic(execution.instance, attempt, self._rubric)
 
     def want_opinion(self, execution: Execution, attempt: Attempt, judgements: Judgements) -> bool:
         return self._llm is not None and judging.needs_llm(execution.instance, attempt, judgements)
-
-    async def room(self) -> None:
-        await self._room.acquire()
-
-    def leave(self) -> None:
-        self._room.release()
 
     async def opinion(self, execution: Execution, attempt: Attempt) -> Judgement:
         if self._llm is None or self._endpoint is None:
             raise RuntimeError("no judge model is set; want_opinion() says whether there is one")
         evidence = self._material.evidence(execution.instance)
         async with self._endpoint.slot():
-            return await self._llm.judge(execution.instance, attempt, evidence=evidence)
+            judge = self._llm
+            if self._missed >= AWAY_AFTER:
+                # A judge that is down must not cost every answer the full patience; one reply and it is itself again.
+                judge = judging.LlmJudge(self._endpoint.impatient(), name=self._name, prompts=self._prompts)
+            opinion = await judge.judge(execution.instance, attempt, evidence=evidence)
+        self._missed = self._missed + 1 if is_unavailable(opinion) else 0
+        clause = execution.instance.clause
+        return judging.without_vote(opinion, clause) if clause in self._distrusted else opinion
 
     def conclude(self, execution: Execution, attempt: Attempt, judgements: Judgements) -> Verdict | None:
         """None when judging is off: the judgements are kept as evidence only."""
-        return judging.conclude(execution.instance, attempt, judgements) if self.are_on else None
+        if not self.are_on:
+            return None
+        return judging.conclude(execution.instance, attempt, judgements, distrusted=self._distrusted)
+
+    def all_on_the_wire(self) -> bool:
+        return self._endpoint is None or self._endpoint.all_on_the_wire()
+
+
+class JudgingSide:
+    """Takes answers that are stored and hands in what is concluded about them. Leaving it gives up what is not done."""
+
+    def __init__(
+        self,
+        judges: Judges,
+        commits: Commits,
+        stopping: Stopping,
+        guarded: Callable[[Coroutine[Any, Any, None]], Coroutine[Any, Any, None]],
+    ) -> None:
+        self.judges = judges
+        self.left_as_they_were = 0
+        """Answers that kept an earlier verdict, because the judge could not be reached."""
+        self._commits = commits
+        self._stopping = stopping
+        self._waiting: asyncio.Queue[_Waiting | None] = asyncio.Queue(max(1, judges.at_once * BACKLOG))
+        self._tasks = [asyncio.create_task(guarded(self._ask())) for _ in range(judges.at_once)]
+
+    async def take(self, execution: Execution, attempt: Attempt) -> None:
+        """Conclude at once where rules suffice; else queue for the judge model."""
+        milestones.reached(milestones.JUDGING)
+        judgements = self.judges.deterministic(execution, attempt)
+        if self.judges.want_opinion(execution, attempt, judgements):
+            await self._waiting.put(_Waiting(execution, attempt, judgements))
+        else:
+            self._conclude(execution, attempt, judgements)
+
+    async def finish(self) -> None:
+        """Wait until everything that was taken is concluded, or the run is to stop."""
+        for _ in self._tasks:
+            if not await self._stopping.either(self._waiting.put(None)):
+                break
+        if self._stopping.wish is not None:
+            # What waits keeps its null verdict, which a resume judges; whoever waits for more is told that it is over.
+            while not self._waiting.empty():
+                self._waiting.get_nowait()
+            for _ in self._tasks:
+                self._waiting.put_nowait(None)
+        await self._stopping.finish(self._tasks, self.judges.all_on_the_wire)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _ask(self) -> None:
+        while self._stopping.wish is None and (next_one := await self._waiting.get()) is not None:
+            if self._stopping.wish is not None:
+                return
+            execution, attempt, judgements = next_one
+            opinion = await self.judges.opinion(execution, attempt)
+            if is_unavailable(opinion) and attempt.automatic_verdict is not None:
+                self.left_as_they_were += 1  # a judge that is away takes no verdict back
+                continue
+            self._conclude(execution, attempt, (*judgements, opinion))
+
+    def _conclude(self, execution: Execution, attempt: Attempt, judgements: Judgements) -> None:
+        verdict = self.judges.conclude(execution, attempt, judgements)
+        milestones.reached(milestones.JUDGED)
+        write = self._commits.judged(execution.execution_id, attempt.number, verdict=verdict, judgements=judgements)
+        write.add_done_callback(self._concluded)
+
+    def _concluded(self, write: asyncio.Future[None]) -> None:
+        if not write.cancelled() and (error := write.exception()) is not None:
+            self._stopping.ask(RunStatus.INTERRUPTED, str(error))
+
+
+def is_unavailable(judgement: Judgement) -> bool:
+    """Whether this is no opinion, but the word that the judge could not be reached."""
+    return judgement.detail is not None and judgement.detail.get("code") == "judge_unavailable"

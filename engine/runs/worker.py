@@ -11,7 +11,8 @@ import structlog
 from engine.domain.runs import Job, RunStatus
 from engine.errors import UnavailableError
 from engine.runs.endpoints import Connect, EndpointPool
-from engine.runs.execution import Ending, Live, Probe, RunExecution
+from engine.runs.execution import PAUSE_MAX_S, Live, Probe, RunExecution
+from engine.runs.stopping import End
 from engine.store import GroupCommit, Stores
 
 log = structlog.get_logger(__name__)
@@ -29,11 +30,21 @@ DIED = "the engine has died, the server's log says why; restart the server, then
 class Worker:
     """Runs runs. `submit`, `cancel` and `live` may be called from any thread."""
 
-    def __init__(self, *, stores: Stores, commit: GroupCommit, connect: Connect, probe: Probe) -> None:
+    def __init__(
+        self,
+        *,
+        stores: Stores,
+        commit: GroupCommit,
+        connect: Connect,
+        probe: Probe,
+        pause_max_s: float = PAUSE_MAX_S,
+    ) -> None:
+        """`pause_max_s`: how long a run waits for a provider that is down."""
         self._stores = stores
         self._commit = commit
         self._connect = connect
         self._probe = probe
+        self._pause_max_s = pause_max_s
         self._executions: dict[int, RunExecution] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._mutex = threading.Lock()
@@ -80,10 +91,10 @@ class Worker:
             execution = self._executions.get(run_id)
         return execution.live() if execution is not None else None
 
-    def unstored_end(self, run_id: int) -> Ending | None:
+    def unstored_end(self, run_id: int) -> End | None:
         """How a run ended that the store still calls unfinished, because it is full or the engine has died."""
         if not self.is_alive:
-            return Ending(RunStatus.INTERRUPTED, DIED)
+            return End(RunStatus.INTERRUPTED, DIED)
         with self._mutex:
             execution = self._executions.get(run_id)
         return execution.unstored if execution is not None else None
@@ -119,7 +130,13 @@ class Worker:
             # Its last status is stored already, or nobody could have resumed it; it is only winding up.
             await asyncio.wait({ending})
         execution = RunExecution(
-            run_id, job, stores=self._stores, commit=self._commit, pool=self._pool, probe=self._probe
+            run_id,
+            job,
+            stores=self._stores,
+            commit=self._commit,
+            pool=self._pool,
+            probe=self._probe,
+            pause_max_s=self._pause_max_s,
         )
         with self._mutex:
             self._executions[run_id] = execution

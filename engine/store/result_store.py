@@ -110,15 +110,19 @@ class ResultStore:
         with self._database.reading() as connection:
             return {row.skip_reason: row.n for row in connection.execute(query)}
 
-    def unexecuted(self, run_id: int) -> int:
-        """How many are planned, not skipped and not yet tried."""
-        query = select(func.count()).where(
-            executions.c.run_id == run_id,
-            executions.c.shown_attempt.is_(None),
-            executions.c.skip_reason.is_(None),
+    def pending_ids(self, run_id: int) -> list[int]:
+        """Executions that are planned, not skipped and not yet tried, in plan order."""
+        query = (
+            select(executions.c.id)
+            .where(
+                executions.c.run_id == run_id,
+                executions.c.shown_attempt.is_(None),
+                executions.c.skip_reason.is_(None),
+            )
+            .order_by(executions.c.id)
         )
         with self._database.reading() as connection:
-            return connection.scalar(query) or 0
+            return list(connection.scalars(query))
 
     def failed(self, run_id: int) -> list[int]:
         """Executions whose shown attempt is an execution error, in plan order."""

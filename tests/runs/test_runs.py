@@ -12,44 +12,14 @@ import pytest
 
 from engine.domain.accounts import Role
 from engine.domain.providers import ProviderChange, ProviderDraft, ProviderKind
-from engine.domain.runs import ResultFilter, RunSpec, RunStatus
+from engine.domain.runs import RunStatus
 from engine.domain.verdicts import Verdict
 from engine.errors import BankError, ConflictError, InputError, NotFoundError, PermissionDenied, UnavailableError
 from engine.services import providers, results, runs
-from tests.support import engines
+from tests.support import engines, running
 from tests.support.engines import ADMIN
+from tests.support.running import SPEC, questions, rows
 from tests.support.scripted_server import ScriptedServer, Step, message, texts
-
-SPEC = RunSpec(profile="full", auto_judge=True)
-
-
-@pytest.fixture
-def server():
-    with ScriptedServer(capable=True) as running:
-        yield running
-
-
-@pytest.fixture
-def installation(tmp_path):
-    """Opens an engine over a bank of so many plain cases, again and again over the same database."""
-
-    def opened(cases=20, **changes):
-        bank = engines.write_bank(
-            tmp_path / "bank", [engines.case(n) for n in range(cases)] if isinstance(cases, int) else cases
-        )
-        return engines.opened(tmp_path, bank_file=bank, **changes)
-
-    return opened
-
-
-def questions(server) -> list[str]:
-    """The bank's questions that the server was asked, in order; probes left out."""
-    asked = [text for received in server.chats for role, text in texts(received.json) if role == "user"]
-    return [text for text in asked if "uestion number" in text]
-
-
-def rows(engine, run_id, **where):
-    return results.page(engine, run_id, ResultFilter(**where), actor=ADMIN, limit=500).items
 
 
 def test_a_run_asks_every_instance_once_and_concludes_by_rules(installation, server):
@@ -147,8 +117,9 @@ def test_simulated_tool_results_are_fed_back_and_every_call_is_kept(installation
 
 def test_resume_asks_only_what_has_no_stored_answer(installation, server):
     with installation(20) as engine:
-        server.always(Step(status=401, body={"error": {"message": "bad key"}}))
-        server.script(*[Step() for _ in range(12)])
+        refusing = [True]
+        refused = Step(status=401, body={"error": {"message": "bad key"}})
+        running.questions_meet(server, lambda place, _: refused if place >= 7 and refusing[0] else None)
         started = runs.start(engine, SPEC, actor=ADMIN, endpoint=engines.endpoint(server.base_url, max_concurrency=2))
         stopped = engines.until_over(engine, started.id)
         assert stopped.status == RunStatus.INTERRUPTED
@@ -157,7 +128,7 @@ def test_resume_asks_only_what_has_no_stored_answer(installation, server):
         before = {each.instance_id: each for each in rows(engine, started.id)}
         assert 0 < len(before) < 20
         asked_before = len(questions(server))
-        server.always(None)
+        refusing[0] = False
         runs.resume(engine, started.id, actor=ADMIN)
         run = engines.until_over(engine, started.id)
         assert (run.status, run.completed_count) == (RunStatus.COMPLETED, 20)
@@ -168,8 +139,12 @@ def test_resume_asks_only_what_has_no_stored_answer(installation, server):
 
 def test_a_provider_that_is_down_ends_the_run_in_words_and_leaves_its_items_pending(installation):
     with ScriptedServer(capable=True) as server, installation(20, request_retry_count=0) as engine:
-        server.script(*[Step() for _ in range(8)])
-        server.always(Step(drop=True))
+
+        def go_down(place, _):
+            if place == 3:
+                server.always(Step(drop=True))
+
+        running.questions_meet(server, go_down)
         started = runs.start(engine, SPEC, actor=ADMIN, endpoint=engines.endpoint(server.base_url, max_concurrency=1))
         stopped = engines.until_over(engine, started.id)
         assert stopped.status == RunStatus.INTERRUPTED
@@ -267,13 +242,13 @@ def test_the_same_key_and_spec_give_the_same_run(installation, server):
 
 def test_a_run_is_frozen_when_it_is_created(installation, server, tmp_path):
     with installation(6) as engine:
-        server.always(Step(status=401))
-        server.script(*[Step() for _ in range(6)])
+        refusing = [True]
+        running.questions_meet(server, lambda place, _: Step(status=401) if place >= 2 and refusing[0] else None)
         started = runs.start(engine, SPEC, actor=ADMIN, endpoint=engines.endpoint(server.base_url, max_concurrency=1))
         assert engines.until_over(engine, started.id).status == RunStatus.INTERRUPTED
         engines.write_bank(tmp_path / "bank", [engines.case(99)])
         assert engine.bank().sha256 != started.dataset_sha256
-        server.always(None)
+        refusing[0] = False
         runs.resume(engine, started.id, actor=ADMIN)
         run = engines.until_over(engine, started.id)
         assert (run.completed_count, run.dataset_sha256) == (6, started.dataset_sha256)
@@ -302,7 +277,6 @@ def test_an_llm_judge_concludes_what_rules_leave_open(installation, server):
         run = engines.until_over(engine, runs.start(engine, spec, actor=ADMIN).id)
         assert run.judge_model == "scripted"
         assert run.verdict_counts.none == 0
-        assert run.warnings == ()
         assert {judgement.judge for judgement in rows(engine, run.id)[0].judgements} >= {"llm"}
 
 

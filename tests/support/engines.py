@@ -31,6 +31,7 @@ def settings(folder: Path, **changes: Any) -> Settings:
         "request_retry_delay_seconds": 0.01,
         "request_retry_max_delay_seconds": 0.05,
         "request_timeout_seconds": 5,
+        "run_pause_max_seconds": 3,
         "demo_answer_seconds": 0,
     }
     return Settings(_env_file=None, **(values | changes))
