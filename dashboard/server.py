@@ -11,14 +11,17 @@ import base64
 import hashlib
 import ipaddress
 import re
+import signal
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any
 from urllib.parse import urlsplit
 
 import streamlit as st
+import uvicorn
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -36,6 +39,9 @@ INDEX = Path(st.__file__).parent / "static" / "index.html"
 
 CLOSED = ("/_stcore/metrics", "/_stcore/agent")
 """Parts of Streamlit that this product does not use and that answer without a session."""
+
+OPEN_ANSWERS_END_S = 3
+"""So long may answers under way take once the process is told to end."""
 
 CHECKED = frozenset({"http", "websocket"})
 
@@ -150,6 +156,36 @@ def host_names(host: str) -> frozenset[str]:
     return frozenset({"localhost", machine, machine.partition(".")[0], host.lower()})
 
 
+def end_in_time(engine: assembly.Engine) -> None:
+    """Make SIGTERM and Ctrl-C end the process within seconds, whoever still reads. On the server's loop only.
+
+    uvicorn, as Streamlit starts it, waits for open answers without an end, and the engine would stop only after that.
+    """
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        theirs = signal.getsignal(number)
+        server = getattr(theirs, "__self__", None)
+        if not callable(theirs) or not isinstance(server, uvicorn.Server):
+            continue
+
+        def told(
+            signal_: int, frame: FrameType | None, theirs: Callable[..., Any] = theirs, server: uvicorn.Server = server
+        ) -> None:
+            engine.stopping.set()
+            loop.call_soon_threadsafe(loop.call_later, OPEN_ANSWERS_END_S, hang_up, server)
+            theirs(signal_, frame)
+
+        signal.signal(number, told)
+
+
+def hang_up(server: uvicorn.Server) -> None:
+    """Cut the connections that are left. Cancelling their tasks instead would fill the log with tracebacks."""
+    for connection in list(server.server_state.connections):
+        transport = getattr(connection, "transport", None)
+        if transport is not None:
+            transport.abort()
+
+
 settings = settings_module.load()
 assembly.configure_logging(settings)
 api = create_api(allow_origins=[origin.strip() for origin in settings.cors_allow_origins.split(",") if origin.strip()])
@@ -161,6 +197,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[dict[str, Any]]:
     engine = await asyncio.to_thread(assembly.open_engine, settings, run_worker=True, name="serve")
     api.state.engine = engine
     session.attach(engine)
+    end_in_time(engine)
     try:
         yield {}
     finally:

@@ -72,6 +72,8 @@ class Engine:
     """Who holds the engine lock, in words; empty when nobody does."""
     _lock: EngineLock
     _commit: GroupCommit | None
+    stopping: threading.Event = field(default_factory=threading.Event)
+    """Set when the process is told to end; an answer that would go on for as long as its reader stays ends then."""
     _banks: _BankCache = field(default_factory=lambda: _BankCache())
     starting: threading.Lock = field(default_factory=threading.Lock)
     """Held while a run is stored, so that equal requests at the same moment make one run."""
@@ -149,6 +151,7 @@ class Engine:
         Trail(self.stores.audit).note(actor.username, action, target, outcome=outcome, **detail)
 
     def close(self) -> None:
+        self.stopping.set()
         if self.worker is not None:
             self.worker.stop()
         if self._commit is not None:
