@@ -1,15 +1,19 @@
 """Banks as lines of JSON for other tools, made one by one.
 
-`jsonl` holds a case a line in our own form and is read back as it was. `inspect` (a Sample a line) and `promptfoo` (a
-test a line, with assertions) hold an instance a line, with what our runs would send: system text, what the model may
-see of documents, images as data addresses. Turns of a multi_turn case follow one another without the answers between,
-and tools stand in the metadata, because neither form has a place for them.
+`jsonl` holds a case a line in our own form and is read back as it was. Before them stands a line for each fixture they
+use, which describes it and does not bring its bytes: an installation that has the same one takes its cases.
+
+`inspect` (a Sample a line) and `promptfoo` (a test a line, with assertions) hold an instance a line, with what our runs
+would send: system text, what the model may see of documents, images as data addresses. Turns of a multi_turn case
+follow one another without the answers between, and tools stand in the metadata, because neither form has a place for
+them.
 """
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from pydantic_core import to_json
@@ -26,15 +30,18 @@ BATCH = 64
 """Lines that are handed on together."""
 
 
-def chunks(format: str, cases: Iterable[Case], attachments: Attachments) -> Iterator[bytes]:
-    """The file in pieces, while `cases` is read.
+def chunks(
+    format: str, cases: Iterable[Case], attachments: Attachments, *, fixtures: Iterable[Fixture] = ()
+) -> Iterator[bytes]:
+    """The file in pieces, while `cases` is read; `fixtures` are those the cases use.
 
     Raises:
         InputError: code `unknown_format`, at once.
     """
     if format not in FORMATS:
         raise InputError(f"no export format {format!r}; known: {', '.join(FORMATS)}", code="unknown_format")
-    return _joined(line for case in cases for line in FORMATS[format](case, attachments))
+    described = (to_json({"fixture": each.model_dump(mode="json")}) for each in fixtures if format == "jsonl")
+    return _joined(chain(described, (line for case in cases for line in FORMATS[format](case, attachments))))
 
 
 def _joined(lines: Iterable[bytes]) -> Iterator[bytes]:

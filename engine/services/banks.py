@@ -229,8 +229,7 @@ def preview(
         InputError: `unknown_format`.
     """
     actor.require(Permission.MANAGE_BANKS)
-    imported = importers.read(format, files, mapping=mapping)
-    used = _checked(engine, imported, files)
+    imported, used = _read(engine, format, files, mapping)
     return _report(imported, bank=name, version="", sha256=loading.digest(imported.cases, used.values()))
 
 
@@ -253,8 +252,7 @@ def import_files(
     """
     actor.require(Permission.MANAGE_BANKS)
     _require_name(engine, name, version)
-    imported = importers.read(format, files, mapping=mapping)
-    used = _checked(engine, imported, files)
+    imported, used = _read(engine, format, files, mapping)
     sha256 = loading.digest(imported.cases, used.values())
     stored = engine.stores.banks.add(
         name,
@@ -299,7 +297,7 @@ def export(engine: Engine, name: str, format: str, *, actor: User, version: str 
         return found, _bytes(engine, found)
 
     ending = "jsonl" if format == "jsonl" else f"{format}.jsonl"
-    chunks = exporting.chunks(format, engine.stores.banks.stream(info.id), attachment)
+    chunks = exporting.chunks(format, engine.stores.banks.stream(info.id), attachment, fixtures=pinned.values())
     return Export(
         file_name=f"{info.name}-{re.sub(r'[^A-Za-z0-9._-]', '_', info.version)}.{ending}",
         media_type="application/x-ndjson; charset=utf-8",
@@ -377,13 +375,17 @@ def _require_name(engine: Engine, name: str, version: str | None) -> None:
         raise ConflictError(f"{name!r} is the bank of the installed files; choose another name", code="bank_reserved")
 
 
-def _checked(engine: Engine, imported: Imported, files: Sequence[SourceFile]) -> dict[str, Fixture]:
+def _read(
+    engine: Engine, format: str, files: Sequence[SourceFile], mapping: ColumnMapping | None
+) -> tuple[Imported, dict[str, Fixture]]:
+    """What the files hold, checked, and the installed fixtures it uses."""
+    bundled = _installed(engine)
+    installed = bundled.fixtures if bundled is not None else {}
+    imported = importers.read(format, files, mapping=mapping, installed=installed)
     if not imported.cases:
         reasons = "; ".join(f"{each.file}, line {each.line}: {each.reason}" for each in imported.unmapped[:3])
         raise InputError(f"no case could be made of {_names(files)}. {reasons}".strip(), code="nothing_to_import")
-    installed = _installed(engine)
-    fixtures = installed.fixtures if installed is not None else {}
-    return assembling.require_executable(imported.cases, fixtures, file=_names(files))
+    return imported, assembling.require_executable(imported.cases, installed, file=_names(files))
 
 
 def _names(files: Sequence[SourceFile]) -> str:

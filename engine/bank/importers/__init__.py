@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from engine.bank.importers import garak, inspect_samples, promptfoo, pyrit, tables
 from engine.bank.importers.base import ColumnMapping, Imported, Importer, SourceFile
 from engine.bank.importers.published import PUBLISHED
 from engine.bank.importers.reading import MAX_TOTAL_BYTES
 from engine.bank.problems import one_of
+from engine.domain.cases import Fixture
 from engine.errors import BankError
 
 __all__ = [
@@ -25,9 +26,8 @@ __all__ = [
 _MAPPED: dict[str, Callable[[Sequence[SourceFile], ColumnMapping | None], Imported]] = {
     "csv": tables.read_csv,
     "xlsx": tables.read_xlsx,
-    "jsonl": tables.read_jsonl,
 }
-"""The formats whose columns can be mapped."""
+"""The other formats whose columns can be mapped."""
 
 _COLUMNS: dict[str, Callable[[SourceFile], list[str]]] = {
     "csv": tables.csv_columns,
@@ -62,8 +62,16 @@ def check_total(sizes: Sequence[int]) -> None:
         )
 
 
-def read(format: str, files: Sequence[SourceFile], *, mapping: ColumnMapping | None = None) -> Imported:
+def read(
+    format: str,
+    files: Sequence[SourceFile],
+    *,
+    mapping: ColumnMapping | None = None,
+    installed: Mapping[str, Fixture] = {},
+) -> Imported:
     """The cases in the files, and what became none of them and why.
+
+    Fixtures come with no file; cases of our own JSONL that describes those it uses may lean on the `installed` ones.
 
     Raises:
         BankError: an unknown format, no file, too much in all, a mapping where there are no columns, or a file that is
@@ -74,6 +82,8 @@ def read(format: str, files: Sequence[SourceFile], *, mapping: ColumnMapping | N
     if not files:
         raise BankError("no file to import; choose at least one")
     check_total([len(file.content) for file in files])
+    if format == "jsonl":
+        return tables.read_jsonl(files, mapping, installed)
     if format in _MAPPED:
         return _MAPPED[format](files, mapping)
     if mapping is not None:

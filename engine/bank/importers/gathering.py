@@ -17,7 +17,7 @@ from engine.bank.importers.conversation import LeftOut
 from engine.bank.importers.reading import refuse
 from engine.bank.problems import from_validation
 from engine.domain.banks import Unmapped
-from engine.domain.cases import Case, Choice, Expectation, Mode, Provenance, Severity, Tag, Technique, Turn
+from engine.domain.cases import Case, Check, Choice, Expectation, Mode, Provenance, Severity, Tag, Technique, Turn
 from engine.domain.clauses import BY_ID, Aspect
 from engine.domain.text import visible
 
@@ -55,6 +55,7 @@ class Details(NamedTuple):
     aspect: Aspect | None = None
     tags: tuple[Tag, ...] = ()
     choice: Choice | None = None
+    checks: tuple[Check, ...] = ()
 
 
 class Gathering:
@@ -105,6 +106,7 @@ class Gathering:
                 aspect=aspect,
                 tags=details.tags,
                 choice=choice,
+                checks=details.checks,
                 provenance=Provenance(
                     set=origin.set,
                     version=origin.version,

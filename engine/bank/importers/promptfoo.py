@@ -2,6 +2,8 @@
 
 What is sent is the variable `messages` (chat messages), or the one named prompt, question, query or input, or the only
 one; a list of texts there makes a case of each. The clause is named by `metadata`, as are details under our own names.
+A refusal asserted decides the mode, a rubric is the expectation, and assertions about words become hard checks; others
+are not kept.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from engine.bank.importers import rows
+from engine.bank.importers.assertions import checks_of
 from engine.bank.importers.base import Imported, SourceFile
 from engine.bank.importers.clauses import ASPECT_OF_CLAUSE, Mapped
 from engine.bank.importers.conversation import Conversation, LeftOut, conversation_of, messages_in
@@ -32,6 +35,8 @@ class _Test(NamedTuple):
     asserts: list[dict[str, Any]]
     metadata: dict[str, Any]
     description: str | None
+    is_strict: bool
+    """Whether every assertion must hold, not only a share of them."""
 
 
 def read(files: Sequence[SourceFile]) -> Imported:
@@ -84,10 +89,11 @@ def _test(file: SourceFile, entry: Entry, default: Entry, line: int) -> _Test:
     for one in asserts:
         if not isinstance(one, dict) or not isinstance(one.get("type"), str):
             refuse(file, "each assertion needs a type", line=line, column="assert")
+    strict = entry.get("threshold", default.get("threshold")) is None
     description = entry.get("description", default.get("description"))
     if description is not None and not isinstance(description, str):
         refuse(file, "must be text", line=line, column="description")
-    return _Test(Place(file, line), part("vars", dict), asserts, part("metadata", dict), description)
+    return _Test(Place(file, line), part("vars", dict), asserts, part("metadata", dict), description, strict)
 
 
 def _add(gathering: Gathering, test: _Test) -> None:
@@ -103,6 +109,7 @@ def _add(gathering: Gathering, test: _Test) -> None:
         details = details._replace(
             title=details.title or test.description,
             must=details.must or _rubric(test.asserts),
+            checks=checks_of(test.asserts) if test.is_strict else (),
         )
         named = (metadata[key] for key in _IDS if isinstance(metadata.get(key), str | int))
         original = next((str(one).strip() for one in named if str(one).strip()), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -29,7 +29,7 @@ from engine.bank.importers.reading import (
     rows_of,
 )
 from engine.bank.loading import expand
-from engine.domain.cases import Case, Instance
+from engine.domain.cases import Case, Fixture, Instance
 from engine.errors import BankError
 
 MAX_UNPACKED = 128 * 1024 * 1024
@@ -37,6 +37,9 @@ MAX_UNPACKED = 128 * 1024 * 1024
 
 _PIECE = 64 * 1024
 """Bytes of a part that are looked at together."""
+
+_FIXTURE_LINE = {"fixture"}
+"""The keys of a line that describes a fixture."""
 
 _TEXT_ALIASES = {"prompt": rows.TEXT, "question": rows.TEXT, "id": "case_id"}
 
@@ -51,17 +54,23 @@ def read_xlsx(files: Sequence[SourceFile], mapping: ColumnMapping | None = None)
     return _read_tables([(file, _sheet_of(file)) for file in files], mapping)
 
 
-def read_jsonl(files: Sequence[SourceFile], mapping: ColumnMapping | None = None) -> Imported:
+def read_jsonl(
+    files: Sequence[SourceFile], mapping: ColumnMapping | None = None, installed: Mapping[str, Fixture] = {}
+) -> Imported:
     """One object a line: a case as in dataset.json (it has `turns`), or texts under our column names.
 
-    In the second form `prompt` and `question` also stand for `text`, and `id` for `case_id`.
+    In the second form `prompt` and `question` also stand for `text`, and `id` for `case_id`. A line `{"fixture": ...}`
+    describes a fixture as in fixtures.json; a case that uses it is kept where the very same one is `installed`.
     """
     gathering = Gathering()
+    described: dict[str, Fixture] = {}
     for file in files:
         for line, entry in jsonl_of(file):
             place = Place(file, line)
-            if "turns" in entry and mapping is None:
-                _keep_case(gathering, place, entry)
+            if entry.keys() == _FIXTURE_LINE:
+                _describe(described, place, entry["fixture"])
+            elif "turns" in entry and mapping is None:
+                _keep_case(gathering, place, entry, described, installed)
             else:
                 named = rows.headings(file, list(entry), mapping, line=line, aliases=_aliases(entry))
                 _add_row(gathering, place, entry, named)
@@ -80,7 +89,8 @@ def xlsx_columns(file: SourceFile) -> list[str]:
 
 def jsonl_columns(file: SourceFile) -> list[str]:
     """All keys that occur, in order of first use."""
-    return list(dict.fromkeys(key for _, entry in jsonl_of(file) for key in entry))
+    entries = (entry for _, entry in jsonl_of(file) if entry.keys() != _FIXTURE_LINE)
+    return list(dict.fromkeys(key for entry in entries for key in entry))
 
 
 def _read_tables(tables: Sequence[tuple[SourceFile, Table]], mapping: ColumnMapping | None) -> Imported:
@@ -143,7 +153,35 @@ def _add_row(gathering: Gathering, place: Place, cells: dict[str, Any], named: r
         gathering.leave(place, label, str(left))
 
 
-def _keep_case(gathering: Gathering, place: Place, entry: Entry) -> None:
+def _describe(described: dict[str, Fixture], place: Place, value: Any) -> None:
+    """A fixture that cases below may use."""
+    fixture, found = problems.parse(Fixture, value, file=place.file.shown, subject=f"line {place.line}, fixture")
+    if fixture is None:
+        raise problems.error_for(found)
+    if described.setdefault(fixture.fixture_id, fixture) != fixture:
+        refuse(place.file, f"fixture {fixture.fixture_id!r} is described otherwise before; keep one", line=place.line)
+
+
+def _why_not(name: str, described: Mapping[str, Fixture], installed: Mapping[str, Fixture]) -> str:
+    """Why a case that uses this fixture cannot be kept; empty where it can."""
+    if name not in described:
+        return f"leans on fixture {name!r}, which no line above describes"
+    if name not in installed:
+        return f"leans on fixture {name!r}, which is not installed here"
+    if described[name] != installed[name]:
+        ours, theirs = installed[name].sha256, described[name].sha256
+        other = "another description" if ours == theirs else f"SHA-256 {ours}, not {theirs}"
+        return f"leans on fixture {name!r}, which has {other} here"
+    return ""
+
+
+def _keep_case(
+    gathering: Gathering,
+    place: Place,
+    entry: Entry,
+    described: Mapping[str, Fixture],
+    installed: Mapping[str, Fixture],
+) -> None:
     """A whole case, as strictly as in dataset.json; it is kept as it is written, so that export and import agree."""
     file, line = place
     if isinstance(entry.get("clause"), str) and (mapped := clause_named(entry["clause"])) is not None:
@@ -155,8 +193,13 @@ def _keep_case(gathering: Gathering, place: Place, entry: Entry) -> None:
         found += _variant_problems(file, subject, case)
     if case is None or found:
         raise problems.error_for(found)
-    if case.fixture_ids or any(turn.fixtures for variant in case.variants for turn in variant.turns or ()):
-        gathering.leave(place, case.clause, "leans on fixtures, and an import brings none")
+    names = [
+        *case.fixture_ids,
+        *(name for each in case.variants for turn in each.turns or () for name in turn.fixtures),
+    ]
+    reasons = list(filter(None, (_why_not(name, described, installed) for name in names)))
+    if reasons:
+        gathering.leave(place, case.clause, reasons[0])
         return
     gathering.keep(place, case, rule=case.provenance.mapping if case.provenance else "as written")
 

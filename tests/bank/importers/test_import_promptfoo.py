@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from engine.domain.cases import Mode, Severity
+from engine import rules
+from engine.domain.cases import CheckKind, Mode, Severity
 from engine.domain.clauses import Aspect
 
 CONFIG = """\
@@ -187,3 +188,75 @@ def test_what_our_export_writes_is_read_back(imported, refused):
     assert (case.case_id, case.mode, case.language) == ("one-zh", Mode.RF, "zh-CN")
     assert (case.expectation.must, case.expectation.must_not) == ("Refuses.", "Helps.")
     assert case.tags[0].year == 2025
+
+
+def asserting(imported, *asserts, **entry):
+    test = {"vars": {"prompt": "What is the capital of Varenia?"}, "metadata": {"clause": "A.5.a"}} | entry
+    (case,) = imported("promptfoo", "tests.jsonl", [test | {"assert": list(asserts)}]).cases
+    return case.checks
+
+
+@pytest.mark.parametrize(
+    ("assertion", "good", "bad"),
+    [
+        ({"type": "contains", "value": "Port  Ellery"}, "It is port ellery.", "It is Halden."),
+        ({"type": "icontains", "value": "（首都）"}, "埃勒里港(首都)", "埃勒里港"),
+        ({"type": "contains", "value": 42}, "It has 42 gates.", "It has 4 gates."),
+        ({"type": "contains", "value": "a.b"}, "see a.b", "see axb"),
+        ({"type": "contains-any", "value": ["Ellery", "Halden"]}, "Halden", "Sarn"),
+        ({"type": "contains-any", "value": "Ellery, Halden"}, "Ellery", "Sarn"),
+        ({"type": "contains-all", "value": ["Ellery", "Halden"]}, "Halden and Ellery", "Halden"),
+        ({"type": "regex", "value": "^Port \\w+$"}, "Port Ellery", "The port"),
+        ({"type": "not-contains", "value": "as an AI"}, "Ellery", "As an AI, I think Ellery"),
+        ({"type": "not-icontains-any", "value": ["poison", "knife"]}, "Ellery", "with a knife"),
+        ({"type": "not-regex", "value": "step \\d"}, "Ellery", "Step 1: go"),
+    ],
+)
+def test_an_assertion_about_words_becomes_a_hard_check(imported, assertion, good, bad):
+    checks = asserting(imported, assertion)
+    assert rules.apply_checks(checks, [good]) == ()
+    found = rules.apply_checks(checks, [bad])
+    assert found and {each.check.kind for each in found} == {
+        CheckKind.FORBID if assertion["type"].startswith("not-") else CheckKind.REQUIRE
+    }
+    assert assertion["type"] in found[0].check.reason.en and assertion["type"] in found[0].check.reason.zh
+
+
+@pytest.mark.parametrize(
+    "assertion",
+    [
+        {"type": "javascript", "value": "output.length < 5"},
+        {"type": "not-contains-all", "value": ["a", "b"]},
+        {"type": "contains", "value": "{{answer}}"},
+        {"type": "contains", "value": "file://answer.txt"},
+        {"type": "contains", "value": " "},
+        {"type": "contains", "value": True},
+        {"type": "contains", "value": None},
+        {"type": "contains-any", "value": []},
+        {"type": "contains-any", "value": ["fine", "{{answer}}"]},
+        {"type": "regex", "value": "(?<name>x"},
+        {"type": "regex", "value": "x*"},
+        {"type": "regex", "value": "[A-Z]{5}"},
+        {"type": "regex", "value": "a\\nb"},
+        {"type": "regex", "value": "a  b"},
+        {"type": "regex", "value": 7},
+        {"type": "contains", "value": "Ellery", "transform": "output.city"},
+        {"type": "contains", "value": "Ellery", "weight": 0},
+    ],
+)
+def test_an_assertion_that_means_something_else_here_is_left_out(imported, assertion):
+    assert asserting(imported, assertion) == ()
+
+
+def test_a_test_that_asks_for_a_share_of_its_assertions_gets_no_hard_checks(imported):
+    assert asserting(imported, {"type": "contains", "value": "Ellery"}, threshold=0.5) == ()
+
+
+def test_hard_checks_are_numbered_and_pass_the_checking_of_a_bank(imported):
+    checks = asserting(
+        imported,
+        {"type": "contains-all", "value": ["Ellery", "Halden"]},
+        {"type": "not-contains", "value": "ｓｏｒｒｙ"},
+    )
+    assert [each.check_id for each in checks] == ["assert-1", "assert-2", "assert-3"]
+    assert checks[2].patterns == ("sorry",)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import openpyxl
 import pytest
 
-from engine.bank.importers import FORMATS, ColumnMapping, columns, read
+from engine.bank.importers import FORMATS, ColumnMapping, SourceFile, columns, read
 from engine.domain.cases import Case, Mode, Severity, Tag, Technique
 from engine.domain.clauses import Aspect
 from engine.errors import BankError
@@ -338,7 +338,26 @@ def test_a_case_of_our_own_shape_that_leans_on_fixtures_is_reported(imported):
     found = imported("jsonl", "bank.jsonl", lines)
     assert not found.cases
     assert [(one.line, one.label) for one in found.unmapped] == [(1, "A.4.f"), (2, "A.4.f")]
-    assert "fixtures" in found.unmapped[0].reason
+    assert "fixture 'chart'" in found.unmapped[0].reason
+
+
+def test_a_case_whose_fixture_is_described_but_not_installed_is_reported(imported):
+    fixture = {
+        "fixture_id": "chart",
+        "path": "fixtures/chart.png",
+        "media_type": "image/png",
+        "sha256": "0" * 64,
+        "licence": "MIT",
+        "title": {"zh": "图", "en": "Chart"},
+        "access": {"model": ["content"]},
+    }
+    case = _case(turns=[{"text": "Look", "fixtures": ["chart"]}], mode="multimodal")
+    found = imported("jsonl", "bank.jsonl", [{"fixture": fixture}, case])
+    assert not found.cases
+    assert [(one.line, one.reason) for one in found.unmapped] == [
+        (2, "leans on fixture 'chart', which is not installed here")
+    ]
+    assert columns("jsonl", SourceFile("b.jsonl", json.dumps({"fixture": fixture}).encode())) == []
 
 
 @pytest.mark.parametrize(
