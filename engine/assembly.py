@@ -32,6 +32,7 @@ from engine.domain.providers import ProviderKind
 from engine.domain.runs import EndpointSettings
 from engine.errors import ConflictError, UnavailableError
 from engine.providers import RetryPolicy, demo
+from engine.providers.checks import CheckBudget
 from engine.providers.probing import probe
 from engine.runs import milestones
 from engine.runs.worker import Worker
@@ -77,6 +78,8 @@ class Engine:
     _banks: _BankCache = field(default_factory=lambda: _BankCache())
     starting: threading.Lock = field(default_factory=threading.Lock)
     """Held while a run is stored, so that equal requests at the same moment make one run."""
+    checks: CheckBudget = field(default_factory=CheckBudget)
+    """Who may check a connection now."""
 
     def bank(self) -> banks.Bank:
         """The bundled bank as its files say now. Raises BankError."""

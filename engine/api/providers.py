@@ -62,10 +62,12 @@ def delete(provider_id: ProviderId, engine: EngineDep, user: UserDep) -> None:
 
 
 @router.post(
-    "/{provider_id}/check", summary="Check the connection", responses=documented((404, "provider_not_found"), 413)
+    "/{provider_id}/check",
+    summary="Check the connection",
+    responses=documented((404, "provider_not_found"), 413, (429, "too_many_attempts")),
 )
 def check(provider_id: ProviderId, engine: EngineDep, user: UserDep, body: CheckRequest | None = None) -> CheckReport:
-    """One small call. A provider that is down is an answer (`ok: false`), not an error of ours."""
+    """One small call; ten a minute. A provider that is down is an answer (`ok: false`), not an error of ours."""
     return providers.check(engine, provider_id, model=body.model if body else None, actor=user)
 
 

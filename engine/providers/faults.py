@@ -149,9 +149,7 @@ def from_exception(raised: BaseException, *, where: str) -> ProviderError:
         if isinstance(cause, aiohttp.ClientConnectorDNSError):
             return _connection(f"the host name of {where} cannot be resolved", "Check the spelling of the base URL.")
         if isinstance(cause, aiohttp.ClientConnectorError):
-            return _connection(
-                f"{where} cannot be reached", "Check address and port, and whether the endpoint is running."
-            )
+            return not_reached(where=where)
         if isinstance(cause, aiohttp.ClientPayloadError):
             return broke_off(where=where)
         if isinstance(cause, aiohttp.ClientResponseError):
@@ -200,11 +198,11 @@ def timed_out(timeout_s: float, *, where: str) -> ProviderError:
     )
 
 
-def not_connected(timeout_s: float, *, where: str) -> ProviderError:
-    """A connection that takes too long: nothing was asked yet."""
+def not_reached(*, where: str) -> ProviderError:
+    """Nobody took the connection, be the port closed or filtered: nothing was asked yet."""
     return _connection(
-        f"{where} cannot be reached within {timeout_s:g} s",
-        "Check address and port, and whether a firewall stands between; or raise the time-out on connecting.",
+        f"{where} cannot be reached",
+        "Check address and port, whether the endpoint is running, and whether a firewall stands between.",
     )
 
 

@@ -114,7 +114,6 @@ class Endpoint:
         """That of the base URL; kinds whose paths depend on it read it."""
         self._base_url = base_url
         self._timeout_s = timeout_s
-        self._connect_timeout_s = connect_timeout_s or timeout_s
         # Of the limits aiohttp knows, `pool` is the one on connecting as a whole: name, socket, proxy and TLS.
         limits = {"connect": None, "read": None, "write": None, "pool": connect_timeout_s}
         self._extensions = {"timeout": limits}
@@ -233,7 +232,7 @@ class Endpoint:
             raise faults.timed_out(self._timeout_s, where=self.where) from None
         except (httpx.HTTPError, aiohttp.ClientError, OSError) as error:
             if isinstance(error.__cause__, aiohttp.ConnectionTimeoutError):
-                raise faults.not_connected(self._connect_timeout_s, where=self.where) from error
+                raise faults.not_reached(where=self.where) from error
             raise faults.from_exception(error, where=self.where) from error
         if not good:
             raise faults.from_status(

@@ -17,6 +17,7 @@ from engine.domain.chat import ChatModel, Connection
 from engine.domain.providers import CheckReport, Provider, ProviderChange, ProviderDraft, ProviderKind
 from engine.domain.runs import EndpointSettings
 from engine.errors import InputError, NotFoundError, ProviderError
+from engine.providers.checks import CONNECT_S, discreet_check
 from engine.providers.network import checked_ca_file
 
 CHECK_TIMEOUT_S = 20.0
@@ -114,9 +115,15 @@ def delete(engine: Engine, provider_id: int, *, actor: User) -> None:
 
 
 def check(engine: Engine, provider_id: int, *, model: str | None = None, actor: User) -> CheckReport:
-    """Ask the endpoint something short and say in words what is wrong. Never raises for a provider that is down."""
+    """Ask the endpoint something short and say in words what is wrong. Never raises for a provider that is down.
+
+    Raises:
+        NotFoundError: `provider_not_found`.
+        TooManyAttempts: a person may check ten times a minute.
+    """
     actor.require(Permission.CHECK_PROVIDERS)
     provider = engine.stores.providers.get(provider_id)
+    engine.checks.spend(actor.username)
     report = _checked(engine, _hasty(endpoint_of(engine, provider, model)), engine.stored_key(provider_id))
     engine.record(actor, "provider.check", f"provider:{provider_id}", found="ok" if report.ok else "not ok")
     return report
@@ -127,6 +134,7 @@ def check_draft(engine: Engine, draft: ProviderDraft, *, provider_id: int | None
 
     Raises:
         InputError: `bad_base_url`, or the stored key would go to another address than the one it was stored for.
+        TooManyAttempts: a person may check ten times a minute.
     """
     actor.require(Permission.MANAGE_PROVIDERS)
     draft = draft.model_copy(update=_checked_parts(engine, draft.kind, draft.base_url, draft.ca_file))
@@ -137,6 +145,7 @@ def check_draft(engine: Engine, draft: ProviderDraft, *, provider_id: int | None
             key = engine.stored_key(provider_id)
         elif stored.api_key_set:
             raise InputError("the address was changed: type the key again to check it", code="key_required")
+    engine.checks.spend(actor.username)
     settings = _settings_of_draft(engine, draft, provider_id=provider_id)
     return _checked(engine, _hasty(settings), key)
 
@@ -162,12 +171,12 @@ def models(engine: Engine, provider_id: int, *, actor: User) -> ModelList:
 
 
 def _checked(engine: Engine, settings: EndpointSettings, key: SecretStr | None) -> CheckReport:
-    return _run(_check_and_close(engine.client(settings, key=key, patient=False), settings.model))
+    return _run(_check_and_close(engine.client(settings, key=key, patient=False), settings))
 
 
-async def _check_and_close(client: Connection, model: str) -> CheckReport:
+async def _check_and_close(client: Connection, settings: EndpointSettings) -> CheckReport:
     try:
-        return await endpoints.check(client, model)
+        return await discreet_check(client, settings.model, base_url=settings.base_url)
     finally:
         await client.close()
 
@@ -249,8 +258,14 @@ def _require_usable(engine: Engine, settings: EndpointSettings, key: SecretStr |
 
 def _hasty(settings: EndpointSettings) -> EndpointSettings:
     """The same for a check: one call, answered while a person waits."""
-    patience_s = min(settings.timeout_s, CHECK_TIMEOUT_S)
-    return settings.model_copy(update={"max_concurrency": 1, "requests_per_minute": None, "timeout_s": patience_s})
+    return settings.model_copy(
+        update={
+            "max_concurrency": 1,
+            "requests_per_minute": None,
+            "timeout_s": min(settings.timeout_s, CHECK_TIMEOUT_S),
+            "connect_timeout_s": min(settings.connect_timeout_s or CONNECT_S, CONNECT_S),
+        }
+    )
 
 
 def _checked_parts(engine: Engine, kind: ProviderKind, url: str, ca_file: str | None) -> dict[str, str | None]:

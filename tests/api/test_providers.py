@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.certificates import Authority
 from tests.support.scripted_server import ScriptedServer, Step
 
 from .conftest import Api, installed, problem
@@ -148,6 +149,38 @@ def test_models_are_the_endpoints_own_or_the_declared_one_or_502_when_it_is_down
     assert (down["ok"], down["error"]["code"]) == (False, "connection")
     problem(api.get("/providers/4711/models"), 404, "provider_not_found")
     api.delete(path)
+
+
+def test_how_an_endpoint_is_reached_is_set_changed_and_shown(api: Api, server: ScriptedServer, tmp_path: Path) -> None:
+    usual = api.post("/providers", _draft(server, "usual")).json()
+    names = ("connect_timeout_seconds", "stream", "use_proxy", "ca_file", "verify_tls")
+    assert [usual[name] for name in names] == [None, False, False, None, True]
+    file = str(Authority(tmp_path).file)
+    wanted = {"connect_timeout_seconds": 3, "stream": True, "use_proxy": True, "ca_file": file, "verify_tls": False}
+    made = api.post("/providers", _draft(server, "reached", extra_body={"seed": 7}, **wanted)).json()
+    assert {name: made[name] for name in names} == wanted
+    path = f"/providers/{made['id']}"
+    assert api.post(f"{path}/check").json()["ok"] is True
+    assert (server.chats[-1].json["stream"], server.chats[-1].json["seed"]) == (True, 7)
+    back = {"connect_timeout_seconds": None, "stream": False, "use_proxy": False, "ca_file": None, "verify_tls": True}
+    assert api.patch(path, back).json() == made | back
+    assert api.patch(path, {"ca_file": file}).json()["ca_file"] == file
+    assert api.patch(path, {"ca_file": ""}).json()["ca_file"] is None
+    problem(api.patch(path, {"ca_file": str(tmp_path / "none.pem")}), 422, "bad_ca_file")
+    problem(api.patch(path, {"extra_headers": {"Host": "x"}}), 422, "bad_header")
+    problem(api.patch(path, {"extra_body": {"stream": True}}), 422, "bad_extra_body")
+    problem(api.patch(path, {"connect_timeout_seconds": 0}), 422, "invalid_input")
+    for each in (usual, made):
+        api.delete(f"/providers/{each['id']}")
+
+
+def test_f3_checks_are_counted(tmp_path: Path, server: ScriptedServer) -> None:
+    """F3."""
+    with installed(tmp_path) as api:
+        answers = [api.post("/providers/1/check") for _ in range(11)]
+    assert [answer.status_code for answer in answers[:10]] == [200] * 10
+    problem(answers[10], 429, "too_many_attempts")
+    assert 0 < int(answers[10].headers["Retry-After"]) <= 61
 
 
 def test_a_provider_that_a_run_is_using_cannot_be_changed_or_removed(tmp_path: Path) -> None:

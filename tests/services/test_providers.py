@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import socket
+import time
+
 import pytest
 from pydantic import SecretStr
 
 from engine.domain.accounts import Role
 from engine.domain.providers import ProviderChange, ProviderDraft, ProviderKind
 from engine.domain.runs import ResultFilter, RunSpec
-from engine.errors import ConflictError, InputError, NotFoundError, PermissionDenied, ProviderError
+from engine.errors import ConflictError, InputError, NotFoundError, PermissionDenied, ProviderError, TooManyAttempts
+from engine.providers.checks import CONNECT_S
 from engine.services import providers, reports, runs
 from tests.support import engines
 from tests.support.certificates import Authority
@@ -237,3 +241,52 @@ def test_c18_a_run_over_an_unchecked_line_says_so(tmp_path):
             assert run.completed_count == 1
             assert {providers.SUBJECT_UNVERIFIED, providers.JUDGE_UNVERIFIED} <= set(run.warnings)
             assert "is not verified" in exported(opened, run.id)
+
+
+# -- no scanner of ports ------------------------------------------------------------------------------------------
+
+
+def test_f3_a_person_checks_ten_times_a_minute_at_most(engine, server, monkeypatch):
+    """F3."""
+    made = providers.create(engine, draft(server.base_url), actor=ADMIN)
+    reviewer = engines.user(Role.REVIEWER)
+    for _ in range(10):
+        providers.check(engine, made.id, actor=reviewer)
+    with pytest.raises(TooManyAttempts) as caught:
+        providers.check(engine, made.id, actor=reviewer)
+    assert 0 < caught.value.retry_after_s <= 60
+    assert len(server.chats) == 10
+    assert providers.check(engine, made.id, actor=ADMIN).ok
+    for _ in range(9):
+        providers.check_draft(engine, draft(server.base_url), actor=ADMIN)
+    with pytest.raises(TooManyAttempts):
+        providers.check_draft(engine, draft(server.base_url), actor=ADMIN)
+    monkeypatch.setattr(time, "monotonic", lambda now=time.monotonic: now() + 61)
+    assert providers.check(engine, made.id, actor=reviewer).ok
+
+
+def test_f3_a_closed_port_and_a_filtered_one_look_the_same(tmp_path, monkeypatch):
+    """F3: elsewhere, that is; what stands for elsewhere here is a listed name that leads to this machine."""
+    usual = socket.getaddrinfo
+
+    def resolve(host, port, *rest, **more):
+        return usual("127.0.0.1" if host == "gateway.example" else host, port, *rest, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    with (
+        engines.opened(tmp_path, run_worker=False, provider_allowed_hosts="gateway.example") as engine,
+        socket.socket() as closed,
+        socket.socket() as filtered,
+    ):
+        closed.bind(("127.0.0.1", 0))
+        filtered.bind(("127.0.0.1", 0))
+        filtered.listen()  # never says hello, as little as one whose packets are dropped
+        found = {}
+        for name, bound in (("closed", closed), ("filtered", filtered)):
+            started = time.monotonic()
+            asked = draft(f"https://gateway.example:{bound.getsockname()[1]}", name="one")
+            report = providers.check_draft(engine, asked, actor=ADMIN)
+            message = report.error.message.replace(str(bound.getsockname()[1]), "PORT")
+            found[name] = (report.error.code, message, report.error.hint, report.latency_ms)
+            assert time.monotonic() - started >= CONNECT_S
+        assert found["closed"] == found["filtered"]
