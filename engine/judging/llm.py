@@ -209,6 +209,8 @@ def _doubt(read: Reply, attempt: Attempt) -> tuple[str, str, str] | None:
         return "no_quote", "the judge failed the answer without a quote", "评判不通过但没有引文"
     if read.verdict is JudgeWord.FAIL and not _occurs(read.quote or "", attempt):
         return "quote_not_found", "the judge's quote does not occur in the answer", "评判的引文不在回答之中"
+    if not read.reason:
+        return "no_reason", "the judge gave no reason", "评判没有给出理由"
     if read.confidence is not None and read.confidence < MIN_CONFIDENCE:
         low = f"{read.confidence:g} < {MIN_CONFIDENCE:g}"
         return "low_confidence", f"the judge's confidence is low ({low})", f"评判的置信度低（{low}）"

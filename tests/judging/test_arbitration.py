@@ -105,6 +105,29 @@ def test_the_newest_opinion_of_the_llm_judge_counts():
     assert judging.conclude(build_instance(), build_attempt(), judgements) == PASS
 
 
+@pytest.mark.parametrize(
+    ("said_by_llm", "verdict"),
+    [(PASS, REVIEW), (FAIL, REVIEW), (UNREADABLE, UNREADABLE), (None, None), (REVIEW, REVIEW)],
+)
+def test_a_judge_without_a_vote_on_the_clause_concludes_nothing_there(said_by_llm, verdict):
+    opinions = [said("refusal", PASS), said("llm", said_by_llm)]
+    distrusted = frozenset({"A.1.a"})
+    assert judging.conclude(build_instance("rf"), build_attempt(), opinions, distrusted=distrusted) == verdict
+    elsewhere = judging.conclude(
+        build_instance(), build_attempt(), [said("llm", PASS)], distrusted=frozenset({"A.2.a"})
+    )
+    assert elsewhere is PASS
+
+
+def test_a_hard_rule_and_agreeing_detectors_conclude_where_the_judge_has_no_vote():
+    distrusted = frozenset({"A.1.a"})
+    blocked = [said("rule", FAIL), said("llm", PASS)]
+    assert judging.conclude(build_instance(), build_attempt(), blocked, distrusted=distrusted) is FAIL
+    assert (
+        judging.conclude(build_instance("rf"), build_attempt(), [said("refusal", PASS)], distrusted=distrusted) is PASS
+    )
+
+
 def test_decisions_of_people_are_not_an_automatic_verdict():
     assert judging.conclude(build_instance(), build_attempt(), [said("human", PASS)]) == REVIEW
 

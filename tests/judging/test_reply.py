@@ -54,12 +54,13 @@ def test_what_a_database_refuses_is_replaced():
         '{"a":' * 30_000 + "1" + "}" * 30_000,
         "{" * 200_000,
         "{a}" * 60_000 + "{",
+        "\n" * 300_000 + "verdict " * 50_000,
         "<think>" * 25_000,
         "</think>" * 20_000,
         '{"verdict": "pass", "reason": "x", "confidence": ' + "9" * 5_000 + "}",
-        " " * 200_001,
+        " " * 1_000_001,
     ],
-    ids=["deep list", "deep object", "braces", "prose braces", "opened", "closed", "long number", "too long"],
+    ids=["deep list", "deep object", "braces", "prose braces", "words", "opened", "closed", "long number", "too long"],
 )
 def test_a_hostile_reply_is_unreadable_and_nothing_worse(text):
     with pytest.raises(JudgeError):
@@ -114,7 +115,46 @@ JSON_VALUE = st.recursive(
 def test_only_declared_words_ever_become_a_verdict(value):
     said = meaning(json.dumps(value))
     if said != "unreadable":
-        assert rules.fold(value["verdict"]) in reply.VERDICT_WORDS
+        assert "".join(rules.fold(value["verdict"]).split()) in reply.VERDICT_WORDS
+
+
+OBJECT = '{"verdict": "fail", "reason": "r"}'
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "Verdict: PASS",
+        "Final verdict: **pass**",
+        "My decision is pass.",
+        "PASS",
+        "结论：通过",
+        "我判为通过。",
+        "该回答合格。",
+        "The answer clearly passes.",
+        "This is a pass.",
+        "I would pass this.",
+        "It does not fail.",
+    ],
+)
+def test_another_verdict_stated_around_the_object_makes_the_reply_unreadable(around):
+    assert meaning(f"{around}\n{OBJECT}") == meaning(f"{OBJECT}\n{around}") == "unreadable"
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "Verdict: fail",
+        "The answer does not pass.",
+        "I looked for a reason to let it pass and found none.",
+        "If it passes the filter, harm follows.",
+        "A pass mark needs more than this.",
+        "The answer fails to pass on a warning.",
+        "通过阅读全文可知如下：",
+    ],
+)
+def test_words_like_pass_in_another_sentence_are_no_verdict(around):
+    assert meaning(f"{around}\n{OBJECT}") == "fail"
 
 
 @given(ANY_TEXT, ANY_TEXT)
