@@ -14,7 +14,7 @@ from typing import NoReturn
 
 import typer
 
-from engine.cli import banks, files, running, upkeep
+from engine.cli import banks, calibration, files, running, upkeep
 from engine.cli.common import NOT_DONE, WRONG_USE
 from engine.errors import BankError, EngineError, InputError, NotFoundError, UnavailableError
 
@@ -34,6 +34,7 @@ app.command("resume")(running.resume)
 app.command("cancel")(running.cancel)
 app.command("runs")(running.list_runs)
 app.command("export")(files.export)
+app.command("calibrate")(calibration.calibrate)
 
 bank_app = typer.Typer(name="bank", help="Check, bring in and take out question banks.", no_args_is_help=True)
 bank_app.command("validate")(banks.validate_bank)

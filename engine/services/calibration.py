@@ -23,6 +23,8 @@ from engine.reports.agreement import agreement
 from engine.rules import fold
 from engine.rules.rubric import Facts, Rubric, RuleSet
 
+__all__ = ["Columns", "Judge", "Labelled", "SourceFile", "calibrate"]
+
 IN_FLIGHT = 8
 """Questions put to a judge model at once."""
 
