@@ -1,28 +1,65 @@
-"""What a model can do, found out by asking.
+"""What a model can do, and how its endpoint wants to be spoken to, found out by asking.
 
 Every probe but `chat` carries a code word of eight capital letters, new each time, that must come back: an endpoint
-that accepts a request and ignores half of it is not counted as able. All probes travel side by side, in one round trip.
+that accepts a request and ignores half of it is not counted as able. All probes travel side by side. Where the endpoint
+refuses a parameter or role by name, the probes that it refused are asked once more without it: two round trips at most.
 """
 
 from __future__ import annotations
 
 import asyncio
 import io
+import json
 import re
 import secrets
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 
 from engine.domain.cases import ToolDef
-from engine.domain.chat import Answer, ChatModel, ChatRequest, FixtureRef, Message
+from engine.domain.chat import Answer, ChatModel, ChatRequest, Dialect, FixtureRef, Message, Probed
 from engine.errors import ProviderError
+from engine.providers.wire import SYSTEM
+from engine.providers.wire_chat import STREAM
 
-CAPABILITIES = ("chat", "system_message", "multi_turn", "tools", "vision")
+CAPABILITIES = ("chat", "system_message", "multi_turn", "tools", "vision", "json", "streaming")
 
 _LETTERS = "BCDFGHJKLMNPRSTVWXZ"
 """No vowels, so that no word comes out, and no letters that look like another one."""
 
 _PASSING = frozenset({"timeout", "connection", "tls", "rate_limited", "server_error", "auth"})
 """Faults that say nothing about what the model can do."""
+
+_JSON_PARAMETERS = ("response_format", "format")
+"""What only the probe for JSON sends; without it, JSON is asked for in words alone."""
+
+_OTHER_NAMES = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+
+_OFTEN_REFUSED = (
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "max_tokens",
+    "max_completion_tokens",
+    "presence_penalty",
+    "frequency_penalty",
+    "seed",
+    "stop",
+    "n",
+    "logit_bias",
+    "logprobs",
+    "top_logprobs",
+    "parallel_tool_calls",
+    "reasoning_effort",
+    "thinking",
+    "think",
+    SYSTEM,
+)
+"""Endpoints name one refused parameter at a time; a second refusal is found out by asking without any of these."""
+
+_GREETING = re.compile(
+    r"\b(hello|hi|hey|greetings|welcome|good (morning|day|afternoon|evening))\b|[你您]好|嗨", re.IGNORECASE
+)
 
 _TOOL = ToolDef(
     name="record_word",
@@ -34,9 +71,11 @@ _TOOL = ToolDef(
     },
 )
 
+Heard = dict[str, Answer | ProviderError]
 
-async def probe(model: ChatModel, name: str) -> dict[str, bool | None]:
-    """Capability -> able, not able, or None where a passing fault left it unknown.
+
+async def probe(model: ChatModel, name: str) -> Probed:
+    """Capabilities, the dialect to speak from now on, and what a reader of the run should know.
 
     Args:
         model: The endpoint.
@@ -47,20 +86,41 @@ async def probe(model: ChatModel, name: str) -> dict[str, bool | None]:
     """
     words = {capability: code_word() for capability in CAPABILITIES}
     requests = {capability: _request(capability, name, words[capability]) for capability in CAPABILITIES}
-    others = {
-        capability: asyncio.create_task(_able(model, requests[capability], words[capability]))
-        for capability in CAPABILITIES[1:]
-    }
-    try:
-        await model.complete(requests["chat"])
-        found: dict[str, bool | None] = {"chat": True}
-        for capability, task in others.items():
-            found[capability] = await task
-    finally:
-        for task in others.values():
-            task.cancel()
-        await asyncio.gather(*others.values(), return_exceptions=True)
-    return found
+    heard = await _ask(model, requests)
+    dialect = Dialect()
+    again = [capability for capability in CAPABILITIES if _worth_asking_again(capability, heard)]
+    if again:
+        dialect = _without(dialect, _refusals(heard, again))
+        repeated = {capability: _spoken(requests[capability], dialect) for capability in again}
+        if "chat" in again:
+            bare = Dialect(left_out=_merged(dialect.left_out, _OFTEN_REFUSED))
+            repeated |= {f"bare {capability}": _spoken(requests[capability], bare) for capability in again}
+        second = await _ask(model, repeated)
+        refused_again = [name for name in again if "chat" in again and _worth_asking_again(name, second)]
+        dialect = _without(dialect, _refusals(second, refused_again))
+        heard |= {name: second[f"bare {name}" if name in refused_again else name] for name in again}
+    chat = heard["chat"]
+    if isinstance(chat, ProviderError):
+        raise chat
+    if not chat.text.strip():
+        raise ProviderError(
+            "the model answered a greeting with nothing",
+            code="empty_answer",
+            retryable=False,
+            hint="Ask the model directly; it may not be a chat model.",
+        )
+    found = {capability: _able(capability, heard[capability], words[capability]) for capability in CAPABILITIES}
+    return Probed(found, dialect, _warnings(found, dialect, chat))
+
+
+def served_model_note(configured: str, served: str | None) -> str | None:
+    """What to tell when an endpoint answers under another name than the one asked for; None where it does not."""
+    if served is None:
+        return None
+    asked, came = (name.strip().casefold().removesuffix(":latest") for name in (configured, served))
+    if not came or asked == came or asked.endswith(f"/{came}") or came.endswith(f"/{asked}"):
+        return None
+    return f"asked for {configured!r}, the endpoint answered as {served!r}"
 
 
 def code_word() -> str:
@@ -83,18 +143,98 @@ def picture_of(word: str) -> bytes:
     return png.getvalue()
 
 
-async def _able(model: ChatModel, request: ChatRequest, word: str) -> bool | None:
+# -- asking -------------------------------------------------------------------------------------------------------
+
+
+async def _ask(model: ChatModel, requests: Mapping[str, ChatRequest]) -> Heard:
+    """All of them side by side. A chat that fails for good ends the others: there is nothing to find out then."""
+    tasks = {name: asyncio.create_task(_heard(model, request)) for name, request in requests.items()}
     try:
-        answer = await model.complete(request)
+        if "chat" in tasks:
+            chat = await tasks["chat"]
+            if isinstance(chat, ProviderError) and chat.refused is None:
+                raise chat
+        return {name: await task for name, task in tasks.items()}
+    finally:
+        for task in tasks.values():
+            task.cancel()
+        await asyncio.gather(*tasks.values(), return_exceptions=True)
+
+
+async def _heard(model: ChatModel, request: ChatRequest) -> Answer | ProviderError:
+    try:
+        return await model.complete(request)
     except ProviderError as error:
-        return None if error.code in _PASSING else False
-    if request.tools:
-        return any(_holds(call.arguments, word) for call in answer.tool_calls)
-    return _said(answer, word)
+        return error
 
 
-def _said(answer: Answer, word: str) -> bool:
-    return _holds(answer.text, word)
+# -- refusals -----------------------------------------------------------------------------------------------------
+
+
+def _worth_asking_again(capability: str, heard: Heard) -> bool:
+    """Whether it was refused for a parameter or role that it can do without.
+
+    What every question carries is refused in `chat` as well. Anything else that a probe is refused for is about what it
+    alone sends; the words of such an error must not change how all the others are asked.
+    """
+    refused = _refused(heard, capability)
+    if refused is None:
+        return False
+    if capability == "json" and refused in _JSON_PARAMETERS:
+        return True
+    return refused == _refused(heard, "chat") or (capability == "system_message" and refused == SYSTEM)
+
+
+def _refusals(heard: Heard, capabilities: Iterable[str]) -> list[str]:
+    """What was refused there and is to be minded from now on, in the order of asking, each once."""
+    refused = (_refused(heard, capability) for capability in capabilities)
+    return list(dict.fromkeys(name for name in refused if name is not None and name not in _JSON_PARAMETERS))
+
+
+def _refused(heard: Heard, capability: str) -> str | None:
+    error = heard.get(capability)
+    return error.refused if isinstance(error, ProviderError) else None
+
+
+def _without(dialect: Dialect, refused: Iterable[str]) -> Dialect:
+    """The dialect that also minds these refusals: a parameter's other name where it has one, else it is not sent."""
+    left_out, renamed = dialect.left_out, dict(dialect.renamed)
+    for name in refused:
+        original = next((old for old, new in renamed.items() if new == name), None)
+        if original is not None:
+            del renamed[original]
+            left_out = _merged(left_out, (original, name))
+        elif name in _OTHER_NAMES and name not in left_out:
+            renamed[name] = _OTHER_NAMES[name]
+        else:
+            left_out = _merged(left_out, (name,))
+    return Dialect(left_out=left_out, renamed=renamed)
+
+
+def _merged(names: tuple[str, ...], more: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*names, *more)))
+
+
+def _spoken(request: ChatRequest, dialect: Dialect) -> ChatRequest:
+    """The same question the second time: in this dialect, and JSON asked for in words alone."""
+    return request.model_copy(update={"dialect": dialect, "json_object": False})
+
+
+# -- finding ------------------------------------------------------------------------------------------------------
+
+
+def _able(capability: str, heard: Answer | ProviderError, word: str) -> bool | None:
+    if isinstance(heard, ProviderError):
+        return None if heard.code in _PASSING else False
+    if capability == "chat":
+        return True
+    if capability == "tools":
+        return any(_holds(call.arguments, word) for call in heard.tool_calls)
+    if capability == "json":
+        return _holds_as_json(heard.text, word)
+    if capability == "streaming" and not heard.streamed:
+        return False
+    return _holds(heard.text, word)
 
 
 def _holds(text: str, word: str) -> bool:
@@ -102,9 +242,47 @@ def _holds(text: str, word: str) -> bool:
     return word in re.sub(r"[^A-Z]", "", text.upper())
 
 
+def _holds_as_json(text: str, word: str) -> bool:
+    """Whether the text is one JSON object and nothing else, with the word in it."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and _holds(json.dumps(list(found.values())), word)
+
+
+def _warnings(found: Mapping[str, bool | None], dialect: Dialect, chat: Answer) -> tuple[str, ...]:
+    told = []
+    for name in dialect.left_out:
+        if name == SYSTEM:
+            told.append("the endpoint refuses system messages; their text is sent before the first user message")
+        elif name == STREAM:
+            told.append("the endpoint refuses to stream; answers are asked for whole")
+        else:
+            told.append(f"the endpoint refuses {name}; it is not sent")
+    told += [f"the endpoint refuses {old}; it is sent as {new}" for old, new in dialect.renamed.items()]
+    if not _GREETING.search(chat.text):
+        told.append("asked to say hello, the model said something else; it may not be a chat model")
+    unknown = [name for name, able in found.items() if able is None]
+    if unknown:
+        told.append(
+            f"it could not be found out whether the model can do {', '.join(unknown)}; it is asked all the same"
+        )
+    return tuple(told)
+
+
+# -- the questions ------------------------------------------------------------------------------------------------
+
+
 def _request(capability: str, name: str, word: str) -> ChatRequest:
     if capability == "chat":
         return ChatRequest(model=name, messages=(Message(role="user", text="Say hello in one short sentence."),))
+    if capability == "json":
+        text = f'Reply with a JSON object and nothing else: one key "word" whose value is the word {word}.'
+        return ChatRequest(model=name, messages=(Message(role="user", text=text),), json_object=True)
+    if capability == "streaming":
+        text = f"Reply with this word only: {word}"
+        return ChatRequest(model=name, messages=(Message(role="user", text=text),), stream=True)
     if capability == "system_message":
         return ChatRequest(
             model=name,

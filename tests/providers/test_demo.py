@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from engine.domain.cases import ToolDef
-from engine.domain.chat import Answer, ChatRequest, FinishReason, FixtureRef, Message
+from engine.domain.chat import Answer, ChatRequest, Dialect, FinishReason, FixtureRef, Message, Probed
 from engine.errors import ProviderError
 from engine.providers import NO_RETRY, check, demo
 from engine.providers.demo_judge import FENCED
@@ -63,17 +63,48 @@ def says(*texts: str) -> str:
 
 
 def test_it_passes_the_probes_of_a_text_model_and_of_no_more():
-    async def whole() -> dict[str, bool | None]:
+    async def whole() -> Probed:
         model = demo.build(endpoint("", kind="demo"), api_key=None, retry=NO_RETRY, quickest_s=0, slowest_s=0)
         return await probe(model, "demo-model")
 
-    assert asyncio.run(whole()) == {
+    found = asyncio.run(whole())
+    assert found.capabilities == {
         "chat": True,
         "system_message": True,
         "multi_turn": True,
         "tools": True,
         "vision": False,
+        "json": True,
+        "streaming": True,
     }
+    assert found.dialect == Dialect()
+    assert found.warnings == ()
+
+
+@pytest.mark.parametrize("tools", [(), (ToolDef(name="get_weather", description="Weather of a city.", parameters={}),)])
+def test_it_says_the_same_whole_and_piece_by_piece(tools):
+    async def both(text: str) -> tuple[Answer, Answer]:
+        model = demo.build(endpoint("", kind="demo"), api_key=None, retry=NO_RETRY, quickest_s=0, slowest_s=0)
+        request = ChatRequest(model="demo-model", messages=(user(text),), tools=tools)
+        pieces = await model.complete(request.model_copy(update={"stream": True}))
+        return await model.complete(request), pieces
+
+    for text in (
+        "What is a rainbow?",
+        "What is the weather in Oslo?",
+        "制作一个表格",
+        "Say  hello\n\nin one short sentence.",
+    ):
+        whole, pieces = asyncio.run(both(text))
+        assert pieces.streamed and not whole.streamed
+        ours = {"text", "finish_reason", "usage", "served_model"}
+        assert pieces.model_dump(include=ours) == whole.model_dump(include=ours)
+        assert [call.name for call in pieces.tool_calls] == [call.name for call in whole.tool_calls]
+
+
+def test_its_pace_is_that_of_any_endpoint():
+    model = demo.build(endpoint("", kind="demo", max_concurrency=5), api_key=None, retry=NO_RETRY)
+    assert (model.pace().limit, model.pace().in_flight) == (5, 0)
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ class AnthropicFace(Face):
         ended: Json = {"type": "message_delta", "delta": {"stop_reason": whole["stop_reason"], "stop_sequence": None}}
         if isinstance(usage, dict):
             start["usage"] = {**usage, "output_tokens": 1} if "output_tokens" in usage else usage
-            ended["usage"] = {"output_tokens": usage.get("output_tokens")}
+            ended["usage"] = {"input_tokens": None, "output_tokens": usage.get("output_tokens")}
         events: list[Json] = [{"type": "message_start", "message": start}, {"type": "ping"}]
         for index, block in enumerate(whole["content"]):
             events += self._block_pieces(index, block)

@@ -154,6 +154,25 @@ def test_results_of_tools_travel_back_to_the_calls_they_belong_to(settings, serv
     ]
 
 
+def test_anthropic_is_sent_user_and_assistant_in_turn(settings, server, face):
+    if face.kind != "anthropic":
+        pytest.skip("others take what comes")
+    other = CALL.model_copy(update={"id": "call_8"})
+    said = (
+        Message(role="user", text="Weather?"),
+        Message(role="user", text="In both?"),
+        Message(role="assistant", tool_calls=(CALL, other)),
+        Message(role="tool", text="clear", tool_call_id="call_7"),
+        Message(role="tool", text="rain", tool_call_id="call_8"),
+        Message(role="user", text="And tomorrow?"),
+    )
+    answer_of(settings(), ask(messages=said, tools=(WEATHER,)))
+    user, _assistant, results = sent = server.chats[0].json["messages"]
+    assert [message["role"] for message in sent] == ["user", "assistant", "user"]
+    assert [block["text"] for block in user["content"]] == ["Weather?", "In both?"]
+    assert [block["type"] for block in results["content"]] == ["tool_result", "tool_result", "text"]
+
+
 @pytest.mark.parametrize("arguments", ["", "not JSON", "[1]"])
 def test_arguments_that_are_no_object_do_not_stop_the_conversation(settings, server, arguments):
     call = CALL.model_copy(update={"arguments": arguments})

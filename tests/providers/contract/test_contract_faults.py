@@ -199,6 +199,15 @@ def test_c11_a_stream_without_its_end_is_incomplete(settings, server, face, stre
     assert (error.code, error.retryable) == ("connection", True)
 
 
+def test_c11_lines_of_ollama_that_never_say_done_are_incomplete(settings, server, face, streamed):
+    """C11."""
+    if face.kind != "ollama" or not streamed:
+        pytest.skip("has no such lines")
+    lines = b"".join(face.pieces(message("Light, bent by rain."))).replace(b'"done": true, ', b"")
+    server.always(Step(body=lines, headers=face.stream_headers))
+    assert error_of(settings(), retry=NO_RETRY).code == "connection"
+
+
 def test_c11_an_answer_that_comes_whole_although_a_stream_was_asked_for_is_read(settings, server, face):
     """C11."""
     server.script(face.step(message("All at once."), streamed=False))
