@@ -50,7 +50,7 @@ def test_c14_every_form_is_asked_at_the_same_address_by_probe_and_run(kind, form
         (
             "https://name.cognitiveservices.azure.com/",
             "https://name.cognitiveservices.azure.com/openai?api-version=2024-10-21",
-            "/openai/deployments/a%20b/chat/completions?api-version=2024-10-21",
+            "/openai/deployments/a%2Fb/chat/completions?api-version=2024-10-21",
         ),
         (
             "https://name.openai.azure.com/openai/v1/",
@@ -82,7 +82,7 @@ def test_c14_what_azures_portal_shows_is_understood(typed, kept, asked):
         here = f"http://127.0.0.1:{server.port}"
         scheme, _, rest = kept.partition("://")
         settings = endpoint(here + "/" + rest.partition("/")[2], kind="azure")
-        report = using(settings, lambda model: check(model, "a b"))
+        report = using(settings, lambda model: check(model, "a/b"))
         assert scheme == "https" and not report.ok
         assert server.requests[0].path == asked
 
