@@ -27,7 +27,8 @@ class Plan:
         return bool(self._read or self._ids)
 
     async def next(self) -> Execution | None:
-        if not self._read and self._ids:
+        if not self._read:
+            # Whoever comes while the last ones are being read waits for them, and does not go home.
             async with self._reading:
                 if not self._read and self._ids:
                     some = [self._ids.popleft() for _ in range(min(READ_AT_ONCE, len(self._ids)))]
