@@ -63,6 +63,7 @@ def of(code: str) -> Fault | None:
 _TELLTALE = {
     "refuses the key": "auth",
     "cannot be reached": "connection",
+    "the proxy in front of": "connection",
     "cannot be resolved": "connection",
     "closed the connection": "connection",
     "broke off in the middle": "connection",
@@ -97,6 +98,12 @@ def sentence(text: str) -> str | None:
         "the process that ran it ended; resume to go on": _("The process that ran it ended. Resume to go on."),
         "the model under test judges itself; its verdicts are not independent": _(
             "The model under test judges itself; its verdicts are not independent."
+        ),
+        "the certificate of the model's endpoint is not verified; its answers may come from someone else": _(
+            "The certificate of the model's endpoint is not verified; its answers may come from someone else."
+        ),
+        "the certificate of the judge's endpoint is not verified; its verdicts may come from someone else": _(
+            "The certificate of the judge's endpoint is not verified; its verdicts may come from someone else."
         ),
         "the default judge is the model under test, so it was left out; name a judge to have it judge itself": _(
             "The default judge is the model under test, so it was left out; name a judge to have it judge itself."

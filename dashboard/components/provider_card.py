@@ -26,6 +26,8 @@ def draw(provider: Provider) -> None:
                 st.badge(_("default for runs"), icon=":material/star:", color="blue")
             if provider.is_default_judge:
                 st.badge(_("default judge"), icon=":material/gavel:", color="blue")
+            if not provider.verify_tls and provider.kind is not ProviderKind.DEMO:
+                st.badge(_("certificate not verified"), icon=":material/no_encryption:", color="orange")
         draw_facts(provider)
         draw_check(provider)
         with st.container(horizontal=True, gap="small"):
@@ -50,6 +52,10 @@ def draw_facts(provider: Provider) -> None:
     ]
     if provider.requests_per_minute is not None:
         facts.append(_("{n} a minute").format(n=words.count(provider.requests_per_minute)))
+    if provider.kind is not ProviderKind.DEMO:
+        facts.insert(0, provider_form.kind_name(provider.kind))
+        facts += [_("streamed")] if provider.stream else []
+        facts += [_("through the proxy")] if provider.use_proxy else []
     if provider.api_key_set:
         facts.append(_("key stored {hint}").format(hint=untrusted.label(f"…{provider.api_key_hint}", limit=12)))
     st.caption(" · ".join(facts))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import Any
 
 import streamlit as st
@@ -15,18 +16,29 @@ from dashboard.i18n import _
 from engine.domain.providers import CheckReport, Provider, ProviderChange, ProviderDraft, ProviderKind
 from engine.services import providers
 
-PRESETS: dict[str, tuple[str, str]] = {
-    "OpenAI": ("https://api.openai.com/v1", "gpt-4o-mini"),
-    "DeepSeek": ("https://api.deepseek.com/v1", "deepseek-chat"),
-    "DashScope": ("https://dashscope.aliyuncs.com/compatible-mode/v1", "qwen-max"),
-    "Ollama": ("http://127.0.0.1:11434/v1", "qwen2.5:7b"),
-    "vLLM": ("http://127.0.0.1:8000/v1", ""),
-}
-"""Addresses people would otherwise look up: a name, its base URL and a model."""
-
 KEY = "provider_form.{}".format
-FIELDS = ("name", "kind", "base_url", "model", "concurrency", "rpm", "timeout", "is_default", "is_default_judge")
+FIELDS = (
+    "name",
+    "kind",
+    "base_url",
+    "model",
+    "concurrency",
+    "rpm",
+    "timeout",
+    "connect_timeout",
+    "stream",
+    "use_proxy",
+    "ca_file",
+    "verify_tls",
+    "headers",
+    "body",
+    "is_default",
+    "is_default_judge",
+)
 """What a draft keeps: everything but the key."""
+
+CHECKED = tuple(name for name in FIELDS if name not in ("name", "concurrency", "rpm", "is_default", "is_default_judge"))
+"""What a check is about, beside the key."""
 
 Draft = dict[str, Any]
 
@@ -89,6 +101,13 @@ def fill(provider: Provider | None) -> None:
     st.session_state[KEY("concurrency")] = provider.max_concurrency if provider else 8
     st.session_state[KEY("rpm")] = provider.requests_per_minute if provider else None
     st.session_state[KEY("timeout")] = provider.timeout_seconds if provider else None
+    st.session_state[KEY("connect_timeout")] = provider.connect_timeout_seconds if provider else None
+    st.session_state[KEY("stream")] = provider.stream if provider else False
+    st.session_state[KEY("use_proxy")] = provider.use_proxy if provider else False
+    st.session_state[KEY("ca_file")] = (provider.ca_file or "") if provider else ""
+    st.session_state[KEY("verify_tls")] = provider.verify_tls if provider else True
+    st.session_state[KEY("headers")] = _header_lines(provider.extra_headers) if provider else ""
+    st.session_state[KEY("body")] = _body_text(provider.extra_body) if provider else ""
     st.session_state[KEY("is_default")] = provider.is_default if provider else False
     st.session_state[KEY("is_default_judge")] = provider.is_default_judge if provider else False
     st.session_state[KEY("opened")] = (
@@ -99,12 +118,32 @@ def fill(provider: Provider | None) -> None:
     st.session_state.pop(KEY("checked"), None)
 
 
+def _header_lines(headers: dict[str, str]) -> str:
+    return "\n".join(f"{name}: {value}" for name, value in headers.items())
+
+
+def _body_text(body: dict[str, Any]) -> str:
+    return json.dumps(body, ensure_ascii=False, indent=2) if body else ""
+
+
+def kind_name(kind: ProviderKind) -> str:
+    """A kind of endpoint in the reader's language."""
+    return {
+        ProviderKind.OPENAI: _("OpenAI-compatible"),
+        ProviderKind.AZURE: "Azure OpenAI",
+        ProviderKind.ANTHROPIC: "Anthropic",
+        ProviderKind.OLLAMA: "Ollama",
+        ProviderKind.DEMO: _("built-in demo"),
+    }[kind]
+
+
 def _preset() -> None:
-    name = st.session_state.get(KEY("preset"))
-    if name in PRESETS:
-        st.session_state[KEY("base_url")], model = PRESETS[name]
-        st.session_state[KEY("model")] = model or st.session_state[KEY("model")]
-        st.session_state[KEY("name")] = st.session_state[KEY("name")] or name
+    title = st.session_state.get(KEY("preset"))
+    preset = next((each for each in providers.presets() if each.title == title), None)
+    if preset is not None:
+        st.session_state[KEY("base_url")] = preset.base_url
+        st.session_state[KEY("kind")] = preset.kind
+        st.session_state[KEY("name")] = st.session_state[KEY("name")] or preset.title
 
 
 def draw(provider: Provider | None) -> bool:
@@ -125,20 +164,12 @@ def draw(provider: Provider | None) -> bool:
                 args=(provider,),
             )
     if provider is None:
-        st.pills(_("Presets"), list(PRESETS), key=KEY("preset"), on_change=_preset)
-    left, right = st.columns(2)
-    left.text_input(_("Name"), key=KEY("name"), max_chars=80, live=True, persist_state="session")
-    right.segmented_control(
-        _("Kind"),
-        [ProviderKind.OPENAI, ProviderKind.DEMO],
-        format_func={
-            ProviderKind.OPENAI: _("OpenAI-compatible"),
-            ProviderKind.DEMO: _("built-in demo"),
-        }.__getitem__,
-        required=True,
-        key=KEY("kind"),
-        persist_state="session",
+        titles = [preset.title for preset in providers.presets()]
+        st.pills(_("Presets"), titles, key=KEY("preset"), on_change=_preset)
+    st.segmented_control(
+        _("Kind"), list(ProviderKind), format_func=kind_name, required=True, key=KEY("kind"), persist_state="session"
     )
+    st.text_input(_("Name"), key=KEY("name"), max_chars=80, live=True, persist_state="session")
     demo = st.session_state[KEY("kind")] is ProviderKind.DEMO
     if not demo:
         st.text_input(
@@ -177,6 +208,8 @@ def draw(provider: Provider | None) -> bool:
             key=KEY("timeout"),
             persist_state="session",
         )
+    if not demo:
+        _draw_advanced()
     one, two = st.columns(2)
     one.toggle(_("Default for runs"), key=KEY("is_default"), persist_state="session")
     two.toggle(_("Default judge"), key=KEY("is_default_judge"), persist_state="session")
@@ -196,10 +229,76 @@ def draw(provider: Provider | None) -> bool:
     return False
 
 
+def _draw_advanced() -> None:
+    with st.expander(_("Advanced"), icon=":material/settings_ethernet:"):
+        one, two = st.columns([1, 2])
+        one.number_input(
+            _("Time-out on connecting, in seconds"),
+            min_value=0.1,
+            max_value=600.0,
+            value=None,
+            key=KEY("connect_timeout"),
+            persist_state="session",
+        )
+        two.text_input(
+            _("CA file"),
+            key=KEY("ca_file"),
+            max_chars=1000,
+            live=True,
+            placeholder="/etc/ssl/certs/…pem",
+            help=_(
+                "A PEM file on the server with the only authorities that this endpoint's certificate may come from. "
+                "Empty: the usual public ones."
+            ),
+            persist_state="session",
+        )
+        one, two, three = st.columns(3)
+        one.toggle(
+            _("Stream answers"),
+            key=KEY("stream"),
+            help=_("Ask for the answer piece by piece. What is kept and judged is the same."),
+            persist_state="session",
+        )
+        two.toggle(
+            _("Use the proxy"),
+            key=KEY("use_proxy"),
+            help=_(
+                "The one the server's environment names in HTTPS_PROXY, HTTP_PROXY and NO_PROXY. This machine and the "
+                "hosts in PROVIDER_ALLOWED_HOSTS are reached without it."
+            ),
+            persist_state="session",
+        )
+        three.toggle(_("Verify certificates"), key=KEY("verify_tls"), persist_state="session")
+        if not st.session_state[KEY("verify_tls")]:
+            st.warning(
+                _(
+                    "Anyone on the line could read the key and change the answers. Saving this is audited, and every "
+                    "run and its report say so. A CA file is the better way."
+                ),
+                icon=":material/no_encryption:",
+            )
+        st.text_area(
+            _("Extra headers"),
+            key=KEY("headers"),
+            height="content",
+            placeholder="X-Team: red",
+            help=_("One a line, as Name: value. They go with every request."),
+            persist_state="session",
+        )
+        st.text_area(
+            _("Extra body"),
+            key=KEY("body"),
+            height="content",
+            placeholder='{"top_p": 0.9}',
+            help=_("A JSON object whose parts go into every request."),
+            persist_state="session",
+        )
+
+
 def _asked() -> tuple[object, ...]:
     """What a check is about; its report is gone as soon as one of these is another."""
     key = hashlib.sha256((st.session_state.get(KEY("api_key")) or "").encode("utf-8", "replace")).hexdigest()
-    return (key, *(st.session_state.get(KEY(name)) for name in ("kind", "base_url", "model", "timeout")))
+    return (key, *(st.session_state.get(KEY(name)) for name in CHECKED))
 
 
 def stored_key(provider: Provider | None) -> str:
@@ -213,6 +312,9 @@ def stored_key(provider: Provider | None) -> str:
 def _draft() -> ProviderDraft | None:
     """What was typed, or None with the reason shown."""
     key = st.session_state.get(KEY("api_key")) or None
+    headers, body = _extra_headers(), _extra_body()
+    if headers is None or body is None:
+        return None
     try:
         return ProviderDraft(
             name=st.session_state[KEY("name")].strip(),
@@ -225,12 +327,42 @@ def _draft() -> ProviderDraft | None:
             max_concurrency=st.session_state[KEY("concurrency")],
             requests_per_minute=st.session_state[KEY("rpm")],
             timeout_seconds=st.session_state[KEY("timeout")],
+            connect_timeout_seconds=st.session_state[KEY("connect_timeout")],
+            stream=st.session_state[KEY("stream")],
+            use_proxy=st.session_state[KEY("use_proxy")],
+            ca_file=st.session_state[KEY("ca_file")].strip() or None,
+            verify_tls=st.session_state[KEY("verify_tls")],
+            extra_headers=headers,
+            extra_body=body,
         )
     except ValidationError as error:
         names = {"name": _("Name"), "default_model": _("Default model"), "base_url": _("Base URL")}
         lacking = [names.get(str(each["loc"][0]), str(each["loc"][0])) for each in error.errors()]
         st.error(_("Fill in: {names}").format(names=", ".join(lacking)), icon=":material/error:")
         return None
+
+
+def _extra_headers() -> dict[str, str] | None:
+    """What was typed, or None with the reason shown."""
+    lines = [line for line in st.session_state[KEY("headers")].splitlines() if line.strip()]
+    pairs = [line.partition(":") for line in lines]
+    if not all(name.strip() and colon for name, colon, _value in pairs):
+        st.error(_("Extra headers: write one a line, as Name: value."), icon=":material/error:")
+        return None
+    return {name.strip(): value.strip() for name, _colon, value in pairs}
+
+
+def _extra_body() -> dict[str, Any] | None:
+    """What was typed, or None with the reason shown."""
+    typed = st.session_state[KEY("body")].strip()
+    try:
+        body = json.loads(typed) if typed else {}
+    except (ValueError, RecursionError):
+        body = None
+    if not isinstance(body, dict):
+        st.error(_("Extra body: write one JSON object."), icon=":material/error:")
+        return None
+    return body
 
 
 def _check(provider: Provider | None, *, spinner: DeltaGenerator) -> None:
@@ -259,9 +391,7 @@ def _store(provider: Provider | None, draft: ProviderDraft) -> None:
     if provider is None:
         providers.create(session.engine(), draft, actor=session.user())
         return
-    given = {
-        name: getattr(draft, name) for name in type(draft).model_fields if name not in ("extra_headers", "extra_body")
-    }
+    given = {name: getattr(draft, name) for name in type(draft).model_fields}
     if draft.api_key is None:
         del given["api_key"]
     providers.change(session.engine(), provider.id, ProviderChange(**given), actor=session.user())

@@ -46,6 +46,11 @@ class ModelList(Model):
     source: Literal["provider", "declared"]
 
 
+def presets() -> tuple[endpoints.Preset, ...]:
+    """Well-known endpoints to start from."""
+    return endpoints.PRESETS
+
+
 def page(engine: Engine, *, actor: User) -> list[Provider]:
     """All configured providers, by name; never a key."""
     actor.require(Permission.READ)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
@@ -10,12 +11,14 @@ from dashboard import session
 from dashboard.components import provider_form
 from engine.assembly import Engine
 from engine.domain.accounts import Role
-from engine.domain.providers import CheckError, CheckReport, ProviderDraft, ProviderKind
+from engine.domain.providers import CheckError, CheckReport, Provider, ProviderDraft, ProviderKind
+from engine.providers import PROVIDERS, Preset
 from engine.services import providers
 from tests.dashboard.conftest import App
 from tests.dashboard.hostile import CORPUS, OUTSIDE
 from tests.dashboard.test_pages import AsRole, click, labels, texts
 from tests.support import engines
+from tests.support.certificates import Authority
 
 
 def form(test: AppTest, **values: object) -> AppTest:
@@ -59,7 +62,7 @@ def test_a_check_before_saving_says_what_is_wrong_and_keeps_the_form(engine: Eng
 def test_a_preset_fills_in_the_address(engine: Engine, app: App) -> None:
     test = click(app(engine, at="providers"), "providers.add")
     test.pills(key=provider_form.KEY("preset")).set_value("Ollama").run()
-    assert test.text_input(key=provider_form.KEY("base_url")).value == provider_form.PRESETS["Ollama"][0]
+    assert test.text_input(key=provider_form.KEY("base_url")).value == "http://127.0.0.1:11434"
     assert test.text_input(key=provider_form.KEY("name")).value == "Ollama"
 
 
@@ -212,3 +215,102 @@ def test_every_outcome_of_a_check_is_a_sentence(
     test = click(app(engine, at="providers"), "provider_card.check.1")
     drawn = " ".join(each.value for each in [*test.success, *test.error]).replace("\\", "")
     assert said in drawn
+
+
+# -- how an endpoint is reached -----------------------------------------------------------------------------------
+
+
+def stored(engine: Engine, name: str) -> Provider:
+    return next(each for each in providers.page(engine, actor=engines.ADMIN) if each.name == name)
+
+
+def test_all_of_the_advanced_part_is_stored_shown_again_and_can_be_cleared(
+    engine: Engine, app: App, tmp_path: Path
+) -> None:
+    authority = str(Authority(tmp_path).file)
+    test = click(app(engine, at="providers"), "providers.add")
+    form(test, name="local", base_url="http://127.0.0.1:9/v1", model="m", ca_file=f" {authority} ")
+    test.number_input(key=provider_form.KEY("connect_timeout")).set_value(2.5)
+    test.toggle(key=provider_form.KEY("stream")).set_value(True)
+    test.toggle(key=provider_form.KEY("use_proxy")).set_value(True)
+    test.text_area(key=provider_form.KEY("headers")).set_value("X-Team: red: blue\n\n X-Other :1")
+    test.text_area(key=provider_form.KEY("body")).set_value('{"seed": 7, "名": "值"}')
+    click(test, provider_form.KEY("save"))
+    made = stored(engine, "local")
+    assert (made.connect_timeout_seconds, made.stream, made.use_proxy, made.ca_file) == (2.5, True, True, authority)
+    assert made.extra_headers == {"X-Team": "red: blue", "X-Other": "1"}
+    assert made.extra_body == {"seed": 7, "名": "值"}
+    assert "streamed" in texts(test) and "through the proxy" in texts(test)
+
+    click(test, f"provider_card.edit.{made.id}")
+    assert test.text_area(key=provider_form.KEY("headers")).value == "X-Team: red: blue\nX-Other: 1"
+    assert "值" in test.text_area(key=provider_form.KEY("body")).value
+    assert test.text_input(key=provider_form.KEY("ca_file")).value == authority
+    form(test, model="n")
+    click(test, provider_form.KEY("save"))
+    assert stored(engine, "local") == made.model_copy(update={"default_model": "n"})
+
+    click(test, f"provider_card.edit.{made.id}")
+    form(test, ca_file="")
+    test.text_area(key=provider_form.KEY("headers")).set_value("")
+    test.text_area(key=provider_form.KEY("body")).set_value("")
+    test.toggle(key=provider_form.KEY("stream")).set_value(False)
+    click(test, provider_form.KEY("save"))
+    cleared = stored(engine, "local")
+    assert (cleared.ca_file, cleared.extra_headers, cleared.extra_body, cleared.stream) == (None, {}, {}, False)
+
+
+def test_certificates_that_are_not_verified_are_warned_about_before_and_marked_after(engine: Engine, app: App) -> None:
+    test = click(app(engine, at="providers"), "providers.add")
+    form(test, name="local", base_url="https://127.0.0.1:9/v1", model="m")
+    assert not test.warning
+    test.toggle(key=provider_form.KEY("verify_tls")).set_value(False).run()
+    assert "audited" in test.warning[0].value
+    click(test, provider_form.KEY("save"))
+    assert stored(engine, "local").verify_tls is False
+    assert "certificate not verified" in texts(test)
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "said"),
+    [
+        ("headers", "X-Team", "Extra headers: write one a line"),
+        ("headers", ": red", "Extra headers: write one a line"),
+        ("headers", "Host: elsewhere", "An extra header cannot be sent."),
+        ("body", "{", "Extra body: write one JSON object."),
+        ("body", "[1]", "Extra body: write one JSON object."),
+        ("body", '{"messages": []}', "The extra body cannot be sent."),
+        ("body", '{"top_p": NaN}', "The extra body cannot be sent."),
+        ("ca_file", "/no/such/file.pem", "The CA file cannot be used."),
+    ],
+)
+def test_what_cannot_be_sent_is_said_and_nothing_is_stored(
+    engine: Engine, app: App, field: str, typed: str, said: str
+) -> None:
+    test = click(app(engine, at="providers"), "providers.add")
+    form(test, name="local", base_url="http://127.0.0.1:9/v1", model="m")
+    area = test.text_input if field == "ca_file" else test.text_area
+    area(key=provider_form.KEY(field)).set_value(typed)
+    click(test, provider_form.KEY("save"))
+    assert test.error[0].value.startswith(said)
+    assert len(providers.page(engine, actor=engines.ADMIN)) == 1
+
+
+@pytest.mark.parametrize("kind", list(PROVIDERS))
+def test_every_kind_is_offered(engine: Engine, app: App, kind: str) -> None:
+    test = click(app(engine, at="providers"), "providers.add")
+    test.segmented_control(key=provider_form.KEY("kind")).set_value(ProviderKind(kind)).run()
+    form(test, name="local", model="m")
+    if kind != ProviderKind.DEMO:
+        form(test, base_url="http://127.0.0.1:9")
+    click(test, provider_form.KEY("save"))
+    assert stored(engine, "local").kind == kind
+
+
+@pytest.mark.parametrize("preset", [preset for preset in providers.presets() if preset.base_url.islower()])
+def test_every_preset_can_be_saved_as_it_is(engine: Engine, app: App, preset: Preset) -> None:
+    test = click(app(engine, at="providers"), "providers.add")
+    test.pills(key=provider_form.KEY("preset")).set_value(preset.title).run()
+    form(test, model="m")
+    click(test, provider_form.KEY("save"))
+    assert stored(engine, preset.title).kind is preset.kind
