@@ -77,6 +77,8 @@ class Step:
     """The pieces are all sent, but the end of the body is not."""
     whole: bool = False
     """The completion is sent whole even where the request asks for a stream."""
+    spoiled: bool = False
+    """Not counted as answered, although the status is 200."""
 
 
 @dataclass(frozen=True)
@@ -347,9 +349,9 @@ class ScriptedServer:
             return Step(hang=True)
         if kind == "truncate":
             whole = json.dumps(self._answer(json.loads(content))).encode()
-            return Step(body=whole[: len(whole) // 2])
+            return Step(body=whole[: len(whole) // 2], spoiled=True)
         if kind == "html":
-            return Step(headers={"Content-Type": "text/html"}, body="<html><title>Gateway</title></html>")
+            return Step(headers={"Content-Type": "text/html"}, body="<html><title>Gateway</title></html>", spoiled=True)
         return Step(send_bytes=20)
 
 
@@ -486,7 +488,7 @@ class _Connection(asyncio.Protocol):
             await asyncio.sleep(apart_s)
 
     def _done(self, step: Step, request: Received) -> None:
-        if step.status == 200 and request.method == "POST":
+        if step.status == 200 and not step.spoiled and request.method == "POST":
             self._server.answered[_digest(request.content)] += 1
         self._server.in_flight -= 1
         self._busy = False
