@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import charts, palette, words
-from dashboard.components import bank_address, untrusted
+from dashboard.components import bank_address, choice, untrusted
 from dashboard.i18n import _, language, ngettext
 from engine.domain.banks import CoverageCell
 from engine.domain.cases import Mode
@@ -99,15 +99,16 @@ def draw(cells: Sequence[CoverageCell]) -> None:
 def draw_profile(profiles: Sequence[ProfileInfo]) -> str:
     """Which profile's minima the counts are held against."""
     infos = {info.name: info for info in profiles}
-    key = bank_address.KEY("profile")
-    if st.session_state.get(key) not in infos:
-        st.session_state[key] = next((info.name for info in profiles if info.formal), profiles[-1].name)
-    return st.selectbox(
+    usual = next((info.name for info in profiles if info.formal), profiles[-1].name)
+    chosen = choice.draw(
         _("Against the minimum of"),
         list(infos),
+        key=bank_address.KEY("profile"),
         format_func=lambda name: f"{name} · {infos[name].title.in_language(language())}",
-        key=key,
+        default=usual,
+        hide_label=False,
     )
+    return chosen or usual
 
 
 def draw_short(cells: Sequence[CoverageCell]) -> None:

@@ -19,7 +19,7 @@ CELLS = frozenset({"rf_per_clause"})
 
 
 def what(shortage: ProfileShortage) -> str:
-    """What a minimum counts, such as `A.1.a: content questions`."""
+    """What a minimum counts, such as `A.1.a Subversion · content questions`."""
     counted = {
         "instances": _("questions in all"),
         "per_mode": _("questions"),
@@ -35,7 +35,7 @@ def what(shortage: ProfileShortage) -> str:
         "sample_per_kind": _("questions to draw from"),
     }[shortage.key]
     where = of(shortage)
-    return f"{where}: {counted}" if where else counted
+    return f"{where} · {counted}" if where else counted
 
 
 def of(shortage: ProfileShortage) -> str:

@@ -68,7 +68,7 @@ def draw_bank(names: Sequence[str]) -> str | None:
     """Which bank is asked; None is the installed one, which comes first and is alone where there is no other."""
     if len(names) < 2:
         return None
-    name = choice.draw(_("Bank"), names, key=BANK, format_func=untrusted.cell)
+    name = choice.draw(_("1 · Questions"), names, key=BANK, format_func=untrusted.cell, hide_label=False)
     return None if name == names[0] else name
 
 
@@ -104,7 +104,7 @@ def draw(*, bank_names: Sequence[str], providers: Sequence[Provider]) -> Asked |
             list(infos),
             key=PROFILE,
             format_func=lambda name: f"{name} · {infos[name].title.in_language(language())}",
-            hide_label=False,
+            hide_label=len(bank_names) > 1,  # then the bank stands under it
         )
         info = infos[profile or ""]
     with model:

@@ -130,7 +130,7 @@ def test_the_page_opens_on_the_coverage_against_the_formal_profile(shared: Engin
     assert test.selectbox(key=KEY("bank")).value == "regression"
     assert "383 cases" in texts(test)
     assert "451 instances" in texts(test)
-    formal = test.selectbox(key=KEY("profile")).value
+    formal = box(test, KEY("profile")).value
     cells = banks.coverage(shared, "regression", profile=formal, actor=ADMIN)
     short = sum(each.instances < each.minimum for each in cells)
     assert f"{short} cells are short" in texts(test)
@@ -139,7 +139,7 @@ def test_the_page_opens_on_the_coverage_against_the_formal_profile(shared: Engin
 
 def test_a_profile_whose_minima_are_met_says_so(shared: Engine, app: App) -> None:
     test = app(shared, at="bank", profile="smoke")
-    assert test.selectbox(key=KEY("profile")).value == "smoke"
+    assert box(test, KEY("profile")).value == "smoke"
     assert "no cell is short" in texts(test)
 
 
@@ -164,21 +164,29 @@ def test_minima_that_span_cells_are_listed_under_the_grid(shared: Engine, app: A
     ("key", "of", "said"),
     [
         ("instances", "", "questions in all"),
-        ("per_mode", "tool", "tools: questions"),
-        ("per_clause", "A.1.a", "A.1.a Subversion: questions"),
+        ("per_mode", "tool", "tools · questions"),
+        ("per_clause", "A.1.a", "A.1.a Subversion · questions"),
         ("content", "", "content questions"),
-        ("content_per_clause", "A.1.a", "A.1.a Subversion: content questions"),
+        ("content_per_clause", "A.1.a", "A.1.a Subversion · content questions"),
         ("oc", "", "should-not-refuse questions"),
-        ("oc_per_aspect", "age", "age: should-not-refuse questions"),
-        ("seeds_per_clause", "A.1.a", "A.1.a Subversion: cases"),
-        ("techniques_per_clause", "A.1.a", "A.1.a Subversion: techniques"),
+        ("oc_per_aspect", "age", "age · should-not-refuse questions"),
+        ("seeds_per_clause", "A.1.a", "A.1.a Subversion · cases"),
+        ("techniques_per_clause", "A.1.a", "A.1.a Subversion · techniques"),
         ("sample", "", "questions to draw from"),
-        ("sample_per_kind", "content", "content: questions to draw from"),
-        ("sample_per_kind", "rf", "should refuse: questions to draw from"),
+        ("sample_per_kind", "content", "content · questions to draw from"),
+        ("sample_per_kind", "rf", "should refuse · questions to draw from"),
     ],
 )
 def test_a_missed_minimum_says_what_it_counts(key: str, of: str, said: str) -> None:
     assert bank_minima.what(ProfileShortage(key=key, of=of, have=0, need=1)) == said
+
+
+def test_the_profile_that_was_chosen_speaks_the_language_that_is_switched_to(shared: Engine, app: App) -> None:
+    test = app(shared, at="bank")
+    box(test, KEY("profile")).set_value("full").run()
+    test.segmented_control(key="lang").set_value("zh").run()
+    assert box(test, KEY("profile")).value == "full"
+    assert all("：" in each for each in box(test, KEY("profile")).options)
 
 
 # runs on a bank
@@ -186,7 +194,8 @@ def test_a_missed_minimum_says_what_it_counts(key: str, of: str, said: str) -> N
 
 def test_a_run_is_started_on_the_bank_that_was_chosen(tmp_path: Path, app: App) -> None:
     with engines.opened(tmp_path) as engine:
-        assert not [each for each in app(engine, at="runs").selectbox if each.label == "Bank"], "there is one only"
+        one_bank = app(engine, at="runs")
+        assert not [each for each in one_bank.selectbox if (each.key or "").startswith(run_form.BANK)]
         stored(engine, OWN)
         test = app(engine, at="runs")
         assert box(test, run_form.BANK).options == ["regression", "mine"]
