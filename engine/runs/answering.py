@@ -24,7 +24,7 @@ from engine.domain.runs import (
     WaitingReason,
 )
 from engine.errors import InputError, ProviderError, UnavailableError
-from engine.providers import probing
+from engine.providers.probing import served_model_note
 from engine.runs import milestones
 from engine.runs.breaker import Breaker, Settled
 from engine.runs.commits import Commits
@@ -223,8 +223,7 @@ class Answering:
         if attempt.output is None or served in self._served:
             return
         self._served.add(served)
-        note_of = getattr(probing, "served_model_note", None)
-        if note_of is not None and (note := note_of(self._name, served)) is not None:
+        if (note := served_model_note(self._name, served)) is not None:
             await asyncio.to_thread(self._stores.runs.add_warning, self.run_id, note)
 
     # -- the provider's state ---------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import structlog
 
-from engine.domain.chat import ChatModel, Dialect, Probed
+from engine.domain.chat import ChatModel, Probed
 from engine.domain.runs import EndpointSettings, Job, JobKind, Run, RunConfig, RunStatus, Waiting
 from engine.errors import EngineError, ProviderError, UnavailableError
 from engine.runs import milestones, planning
@@ -35,7 +35,7 @@ JUDGED_AT_ONCE = 100
 PAUSE_MAX_S = 600.0
 """How long a run waits for a provider that is down, unless the settings say otherwise."""
 
-Probe = Callable[[ChatModel, str], Awaitable[Probed | dict[str, bool | None]]]
+Probe = Callable[[ChatModel, str], Awaitable[Probed]]
 
 
 class Live(NamedTuple):
@@ -214,8 +214,7 @@ class RunExecution:
             await asyncio.gather(probing, return_exceptions=True)
             return
         try:
-            answered = probing.result()
-            found = answered if isinstance(answered, Probed) else Probed(answered, Dialect(), ())
+            found = probing.result()
         except ProviderError as error:
             self.stop(RunStatus.INTERRUPTED, f"{error.message}. {error.hint}".rstrip(". ") + ".")
             return

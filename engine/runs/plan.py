@@ -1,4 +1,4 @@
-"""What a job still has to ask, read from the store a little at a time."""
+"""What a job still has to ask, read from the store a little at a time and ahead of the asking."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.domain.runs import Execution
 from engine.store import Stores
 
 READ_AT_ONCE = 200
-"""Instances in memory ahead of the asking; a bank may hold far more than should be."""
+"""Instances in memory ahead of the asking, twice at most; a bank may hold far more than should be."""
 
 
 class Plan:
@@ -20,20 +20,31 @@ class Plan:
         self._stores = stores
         self._ids = deque(execution_ids)
         self._read: deque[Execution] = deque()
-        self._reading = asyncio.Lock()
+        self._reading: asyncio.Task[None] | None = None
 
     def __bool__(self) -> bool:
         """Whether anything is left."""
-        return bool(self._read or self._ids)
+        return bool(self._read or self._ids or self._reading)
 
     async def next(self) -> Execution | None:
-        if not self._read:
-            # Whoever comes while the last ones are being read waits for them, and does not go home.
-            async with self._reading:
-                if not self._read and self._ids:
-                    some = [self._ids.popleft() for _ in range(min(READ_AT_ONCE, len(self._ids)))]
-                    self._read.extend(await asyncio.to_thread(self._stores.results.planned, some))
+        """Raises UnavailableError where the store cannot be read."""
+        if len(self._read) < READ_AT_ONCE and self._ids and self._reading is None:
+            self._reading = asyncio.create_task(self._read_on())
+            self._reading.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen by who waits
+        while not self._read and self._reading is not None:
+            # Whoever comes while items are being read waits for them; giving up the wait stops nobody else's.
+            await asyncio.shield(self._reading)
         return self._read.popleft() if self._read else None
 
     def again(self, executions: Sequence[Execution]) -> None:
         self._read.extend(executions)
+
+    async def _read_on(self) -> None:
+        some = [self._ids.popleft() for _ in range(min(READ_AT_ONCE, len(self._ids)))]
+        try:
+            self._read.extend(await asyncio.to_thread(self._stores.results.planned, some))
+        except BaseException:
+            self._ids.extendleft(reversed(some))  # the next who wants one asks the store again
+            raise
+        finally:
+            self._reading = None

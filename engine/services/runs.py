@@ -158,10 +158,13 @@ def _as_it_is(engine: Engine, run: Run) -> Run:
 def progress(engine: Engine, run_id: int, *, actor: User) -> Progress:
     """Counts from the store, so that every process and tab sees the same; pace from the engine where it runs here."""
     run = get(engine, run_id, actor=actor)
-    live = engine.worker.live(run_id) if engine.worker is not None else None
+    live = engine.worker.live(run_id) if engine.worker is not None and not run.status.is_over else None
     done = run.completed_count + run.error_count + run.skipped_count
     elapsed_s = None
-    if run.started_at is not None:
+    if live is not None:
+        run = run.model_copy(update={"waiting": live.waiting})  # the store hears of it up to a second later
+        elapsed_s = live.elapsed_s  # by a clock that nobody sets
+    elif run.started_at is not None:
         elapsed_s = max(0.0, ((run.finished_at or utc_now()) - run.started_at).total_seconds())
     rate = live.rate_per_s if live is not None else None
     left = run.total_count - done
