@@ -26,7 +26,7 @@ def draw(provider: Provider) -> None:
                 st.badge(_("default for runs"), icon=":material/star:", color="blue")
             if provider.is_default_judge:
                 st.badge(_("default judge"), icon=":material/gavel:", color="blue")
-            if not provider.verify_tls and provider.kind is not ProviderKind.DEMO:
+            if not provider.verify_tls and provider.base_url.startswith("https:"):
                 st.badge(_("certificate not verified"), icon=":material/no_encryption:", color="orange")
         draw_facts(provider)
         draw_check(provider)
