@@ -29,6 +29,7 @@ SECTIONS = {
     "refusal": "refusal",
     "start": "start",
     "kills": "kill_runs",
+    "durability": "durability",
     "import-kills": "kill_imports",
 }
 """By name, in the order they run. A section whose module is not there is left out."""

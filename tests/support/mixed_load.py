@@ -10,13 +10,15 @@ from typing import NamedTuple
 
 from engine.assembly import Engine
 from engine.domain.providers import ProviderChange, ProviderDraft, ProviderKind
-from engine.domain.runs import ResultFilter, RunSpec
+from engine.domain.runs import ExecutionStatus, ResultFilter, RunSpec
 from engine.domain.verdicts import ReviewVerdict
 from engine.services import health, providers, reports, results, reviews, runs
 from tests.support import engines
 
 THREADS = 16
 IN_FLIGHT = 16
+THINKS_S = 0.2
+"""The longest pause between two things a person does; without pauses, sixteen threads measure nothing but one core."""
 PATIENCE_S = 60.0
 
 
@@ -54,13 +56,13 @@ class _Hand(threading.Thread):
                 if self._chance.random() < 0.7:
                     self._read()
                     self.reads += 1
-                else:
+                elif (write := self._write(mine.id)) is not None:
                     begun = time.perf_counter()
-                    if self._write(mine.id):
-                        self.writes_s.append(time.perf_counter() - begun)
+                    write()
+                    self.writes_s.append(time.perf_counter() - begun)
             except Exception as error:  # noqa: BLE001 - whatever it is, it is what is looked for
                 self.faults.append(f"{type(error).__name__}: {error}")
-            time.sleep(self._chance.uniform(0, 0.02))
+            time.sleep(self._chance.uniform(0, THINKS_S))
 
     def _read(self) -> None:
         engine, actor, run_id = self._engine, engines.ADMIN, self._run_id()
@@ -77,25 +79,20 @@ class _Hand(threading.Thread):
             )
         )()
 
-    def _write(self, provider_id: int) -> bool:
-        """A review of a finished result, or a change of a provider; False where there is nothing to review yet."""
-        if self._chance.random() < 0.5:
-            change = ProviderChange(max_concurrency=self._chance.randint(1, 64))
-            providers.change(self._engine, provider_id, change, actor=engines.ADMIN)
-            return True
+    def _write(self, provider_id: int) -> Callable[[], object] | None:
+        """A review of a finished result, or a change of a provider; None where there is nothing to review yet."""
+        engine, chance, actor = self._engine, self._chance, engines.ADMIN
+        if chance.random() < 0.5:
+            change = ProviderChange(max_concurrency=chance.randint(1, 64))
+            return lambda: providers.change(engine, provider_id, change, actor=actor)
         run_id = self._run_id()
-        found = results.page(self._engine, run_id, ResultFilter(execution_status="completed"), actor=engines.ADMIN)
+        found = results.page(engine, run_id, ResultFilter(execution_status=ExecutionStatus.COMPLETED), actor=actor)
         if not found.items:
-            return False
-        reviews.decide(
-            self._engine,
-            run_id,
-            self._chance.choice(found.items).execution_id,
-            verdict=self._chance.choice((ReviewVerdict.PASS, ReviewVerdict.FAIL)),
-            reason=f"decided by hand {self._number}",
-            actor=engines.ADMIN,
-        )
-        return True
+            return None
+        reviewed = chance.choice(found.items).execution_id
+        verdict = chance.choice((ReviewVerdict.PASS, ReviewVerdict.FAIL))
+        reason = f"decided by hand {self._number}"
+        return lambda: reviews.decide(engine, run_id, reviewed, verdict=verdict, reason=reason, actor=actor)
 
 
 def mixed_load(engine: Engine, base_url: str, *, seconds: float) -> Load:
