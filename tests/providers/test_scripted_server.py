@@ -42,13 +42,13 @@ def stats(base_url: str) -> Any:
 def test_a_process_prints_its_port_answers_probes_and_counts():
     with process("--latency-ms", "5", "--capable", "--models", "one,two") as base_url:
         found = using(endpoint(base_url), lambda model: probe(model, "one"))
-        assert found == dict.fromkeys(CAPABILITIES, True)
+        assert found.capabilities == dict.fromkeys(CAPABILITIES, True)
         assert using(endpoint(base_url), lambda model: model.models()) == ["one", "two"]
         answer_of(endpoint(base_url))
         answer_of(endpoint(base_url))
         counted = stats(base_url)
-    assert counted["requests"] == counted["answered"] == 7
-    assert sorted(counted["asked"].values()) == [1, 1, 1, 1, 1, 2]
+    assert counted["requests"] == counted["answered"] == 9
+    assert sorted(counted["asked"].values()) == [1, 1, 1, 1, 1, 1, 1, 2]
     assert counted["asked"] == counted["answered_by_digest"]
 
 
