@@ -20,6 +20,9 @@ log = structlog.get_logger(__name__)
 CANCEL_POLL_S = 0.5
 """How often requests to cancel that came from another process are looked for."""
 
+ALIVE_POLL_S = 1.0
+"""How often whoever waits for the engine looks whether it is still there."""
+
 STOP_TIMEOUT_S = 9.0
 """A stop is over within ten seconds, whatever a provider does."""
 
@@ -79,7 +82,13 @@ class Worker:
         Raises:
             UnavailableError: the engine's thread has ended.
         """
-        asyncio.run_coroutine_threadsafe(self._submit(run_id, job or Job()), self.require_alive()).result()
+        loop = self.require_alive()
+        submitted = asyncio.run_coroutine_threadsafe(self._submit(run_id, job or Job()), loop)
+        while True:
+            try:
+                return submitted.result(ALIVE_POLL_S)
+            except TimeoutError:
+                self.require_alive()  # a thread that has died meanwhile takes nothing up
 
     def cancel(self, run_id: int) -> None:
         """Ask a run under way to end as cancelled; nothing happens when it is not."""

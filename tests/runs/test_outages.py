@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 
 import pytest
@@ -156,21 +155,3 @@ def test_a_fifth_of_all_calls_failing_in_passing_costs_no_answers(installation, 
         assert kept.planned == kept.succeeded + kept.failed == 100 and kept.succeeded >= 99
         assert all(each.output is None and each.verdict is None for each in rows(engine, run.id) if each.error)
         assert len(questions(server)) > 100
-
-
-def test_two_runs_on_one_provider_share_its_outage_and_its_limit(installation):
-    """J4."""
-    with ScriptedServer(capable=True, latency_s=0.02) as server, installation(20) as engine:
-        provider = running.provider(engine, server.base_url, max_concurrency=3)
-        spec = running.SPEC.model_copy(update={"provider_id": provider.id})
-        started = []
-        threads = [
-            threading.Thread(target=lambda: started.append(runs.start(engine, spec, actor=ADMIN))) for _ in range(3)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        for run in started:
-            assert engines.until_over(engine, run.id).completed_count == 20
-        assert 1 < server.most_in_flight <= 3

@@ -167,6 +167,7 @@ def test_an_unreachable_provider_is_found_out_by_the_probe(installation):
 
 
 def test_cancel_keeps_what_is_finished_and_makes_no_further_call(installation):
+    """B12, B13."""
     with ScriptedServer(capable=True, latency_s=0.05) as server, installation(200) as engine:
         started = runs.start(engine, SPEC, actor=ADMIN, endpoint=engines.endpoint(server.base_url, max_concurrency=4))
         while runs.get(engine, started.id, actor=ADMIN).completed_count < 4:
@@ -214,6 +215,7 @@ def test_a_second_process_serves_without_an_engine_and_says_who_has_it(installat
 
 
 def test_the_same_key_and_spec_give_the_same_run(installation, server):
+    """B1, B2, B4, with 8 at once."""
     with installation(3) as engine:
         provider = providers.create(engine, _draft(server.base_url), actor=ADMIN)
         spec = SPEC.model_copy(update={"provider_id": provider.id})
@@ -241,6 +243,7 @@ def test_the_same_key_and_spec_give_the_same_run(installation, server):
 
 
 def test_a_run_is_frozen_when_it_is_created(installation, server, tmp_path):
+    """B16."""
     with installation(6) as engine:
         refusing = [True]
         running.questions_meet(server, lambda place, _: Step(status=401) if place >= 2 and refusing[0] else None)
@@ -350,6 +353,7 @@ def test_an_altered_fixture_stops_the_run_before_any_call(installation, server, 
 
 
 def test_all_runs_share_the_limit_of_their_provider(installation):
+    """J4."""
     with ScriptedServer(capable=True, latency_s=0.02) as server, installation(30) as engine:
         provider = providers.create(engine, _draft(server.base_url, max_concurrency=3), actor=ADMIN)
         spec = SPEC.model_copy(update={"provider_id": provider.id})
@@ -397,6 +401,7 @@ def test_who_may_not_steer_runs_is_told_so_and_unknown_things_are_named(installa
 
 
 def test_a_deleted_run_is_gone_and_one_under_way_cannot_be_deleted(installation):
+    """B14."""
     with ScriptedServer(capable=True, latency_s=0.05) as server, installation(30) as engine:
         started = runs.start(engine, SPEC, actor=ADMIN, endpoint=engines.endpoint(server.base_url, max_concurrency=2))
         with pytest.raises(ConflictError) as refused:
@@ -422,6 +427,7 @@ def test_a_run_cannot_go_on_after_its_provider_was_deleted(installation, server)
 
 
 def test_progress_never_runs_backwards_and_ends_at_the_whole(installation):
+    """B18."""
     with ScriptedServer(capable=True, latency_s=0.02) as server, installation(40) as engine:
         started = runs.start(engine, SPEC, actor=ADMIN, endpoint=engines.endpoint(server.base_url, max_concurrency=4))
         seen = []
