@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from engine import __version__
-from engine.api import auth, documentation, health, problems, providers, results, reviews, runs
+from engine.api import auth, documentation, events, health, problems, providers, results, reviews, runs
 from engine.api.envelope import REQUEST_ID, Envelope
 from engine.assembly import Engine
 
@@ -55,9 +55,18 @@ def create_api(engine: Engine | None = None, *, allow_origins: Sequence[str] | N
         responses=problems.documented((422, "invalid_input"), (500, "internal_error"), 503),
     )
     app.state.engine = engine
+    app.state.streams = events.Streams()
     problems.install(app)
     documentation.install(app)
-    for router in (health.router, auth.router, providers.router, runs.router, results.router, reviews.router):
+    for router in (
+        health.router,
+        auth.router,
+        providers.router,
+        runs.router,
+        events.router,
+        results.router,
+        reviews.router,
+    ):
         app.include_router(router, prefix="/v1")
     if allow_origins:
         app.add_middleware(

@@ -53,6 +53,14 @@ def _user(engine: EngineDep, caller: CallerDep) -> User:
 UserDep = Annotated[User, Depends(_user)]
 """A live session that may use the product."""
 
+
+def _token(credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]) -> str:
+    return credentials.credentials if credentials is not None else ""
+
+
+TokenDep = Annotated[str, Depends(_token)]
+"""The access token itself, for an answer that goes on long enough to make sure again that it is still good."""
+
 Limit = Annotated[int, Query(ge=1, le=500, description="How many items at most.")]
 Offset = Annotated[int, Query(ge=0, le=LARGEST_ID, description="How many items to leave out at the start.")]
 

@@ -58,6 +58,13 @@ class Problem(BaseModel):
     errors: list[FieldProblem] | None = None
 
 
+class Outline(BaseModel):
+    """A problem told inside a stream that is under way: what is left of the document."""
+
+    code: str
+    detail: str
+
+
 def documented(*answers: int | tuple[int, str]) -> dict[int | str, dict[str, Any]]:
     """The `responses=` of a route: these statuses answer with a problem document, some with these codes."""
     documents: dict[int | str, dict[str, Any]] = {}

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from engine.api.bodies import StrictRoute
-from engine.api.dependencies import LARGEST_ID, EngineDep, IdempotencyKey, Limit, Offset, RunId, UserDep
+from engine.api.dependencies import LARGEST_ID, EngineDep, ExecutionId, IdempotencyKey, Limit, Offset, RunId, UserDep
 from engine.api.problems import GUARDED, documented
 from engine.domain.base import Model, Page
 from engine.domain.runs import Run, RunSpec, RunStatus
@@ -29,6 +29,14 @@ class Cancellation(Model):
     """The one change that a run allows."""
 
     status: Literal["cancelled"]
+
+
+class JudgeRequest(Model):
+    """Which judge, and whether verdicts that are there stay; everything left out: the run's own judge, all answers."""
+
+    judge_provider_id: int | None = Field(default=None, ge=0, le=LARGEST_ID)
+    judge_model: str | None = Field(default=None, min_length=1, max_length=200)
+    only_missing: bool = False
 
 
 @router.post(
@@ -77,11 +85,68 @@ def get(run_id: RunId, engine: EngineDep, user: UserDep) -> Run:
     "/{run_id}/resume",
     summary="Go on where it stopped",
     status_code=202,
-    responses=documented((404, "run_not_found"), (409, "run_not_resumable")),
+    responses=documented((404, "run_not_found"), (409, "run_not_resumable"), (503, "engine_locked_elsewhere")),
 )
 def resume(run_id: RunId, engine: EngineDep, user: UserDep) -> Run:
     """Executes what has no stored answer and judges what lacks a verdict; no stored answer is bought twice."""
     return runs.resume(engine, run_id, actor=user)
+
+
+@router.post(
+    "/{run_id}/retry-errors",
+    summary="Ask again what failed to execute",
+    status_code=202,
+    responses=documented(
+        (404, "run_not_found"),
+        (409, "run_not_terminal nothing_to_retry run_not_resumable"),
+        (503, "engine_locked_elsewhere"),
+    ),
+)
+def retry_errors(run_id: RunId, engine: EngineDep, user: UserDep) -> Run:
+    """Every result with `execution_status=error`, and no other, is executed anew; earlier attempts are kept.
+
+    `run_not_resumable`: the run's provider was deleted.
+    """
+    return runs.retry_errors(engine, run_id, actor=user)
+
+
+@router.post(
+    "/{run_id}/results/{execution_id}/retry",
+    summary="Ask one instance again",
+    status_code=202,
+    responses=documented(
+        (404, "run_not_found result_not_found"),
+        (409, "run_not_terminal run_not_resumable"),
+        (503, "engine_locked_elsewhere"),
+    ),
+)
+def retry_one(run_id: RunId, execution_id: ExecutionId, engine: EngineDep, user: UserDep) -> Run:
+    """Only this one is executed anew, whatever its result is; its earlier attempts and their reviews are kept."""
+    return runs.retry_one(engine, run_id, execution_id, actor=user)
+
+
+@router.post(
+    "/{run_id}/judge",
+    summary="Judge the stored answers again",
+    status_code=202,
+    responses=documented(
+        (404, "run_not_found provider_not_found"),
+        (409, "run_not_terminal judge_gone"),
+        413,
+        (503, "engine_locked_elsewhere"),
+    ),
+)
+def judge(run_id: RunId, engine: EngineDep, user: UserDep, body: JudgeRequest | None = None) -> Run:
+    """The model under test is not called. With `only_missing`, answers that have a verdict keep it."""
+    asked = body or JudgeRequest()
+    return runs.judge(
+        engine,
+        run_id,
+        judge_provider_id=asked.judge_provider_id,
+        judge_model=asked.judge_model,
+        only_missing=asked.only_missing,
+        actor=user,
+    )
 
 
 @router.patch(

@@ -11,6 +11,7 @@ from pydantic import Field, JsonValue
 from engine.domain.base import Model, Timestamp
 from engine.domain.cases import Fixture, Instance, Mode
 from engine.domain.chat import FinishReason, Message, RefusalType, ToolCall, Usage
+from engine.domain.controls import ControlCase
 from engine.domain.verdicts import Judgement, QueueReason, Review, Verdict
 
 
@@ -121,6 +122,13 @@ class Job(Model):
     """Why it was so."""
 
 
+class AuditPlan(Model):
+    """Which share of the confident verdicts a person looks at too, and the seed they were drawn with."""
+
+    share: float
+    seed: str
+
+
 class RunConfig(Model):
     """What a run was frozen with."""
 
@@ -133,6 +141,9 @@ class RunConfig(Model):
     """The rule set that answers are judged by, as JSON; None for runs from before there were rules."""
     judge_prompts: dict[str, JsonValue] | None = None
     """The words the judge is asked with; None: those of the product's version."""
+    audit: AuditPlan | None = None
+    controls: tuple[ControlCase, ...] = ()
+    """Answers whose verdict is known, put before the run's judge too; empty without a judge model."""
     distrusted_clauses: tuple[str, ...] = ()
     """Clauses on which the judge's measured agreement is below the floor: it has no vote there."""
 
@@ -332,6 +343,35 @@ class Progress(Model):
     @property
     def share_done(self) -> float:
         return self.done / self.run.total_count if self.run.total_count else 1.0
+
+
+class ProgressEvent(Model):
+    """A live view of a run in the few words that programs follow it by."""
+
+    status: RunStatus
+    done: int
+    total: int
+    errors: int
+    in_flight: int | None
+    rate: float | None
+    """Instances a second."""
+    eta_s: float | None
+    waiting: Waiting | None
+    verdict_counts: VerdictCounts
+
+    @classmethod
+    def of(cls, now: Progress) -> ProgressEvent:
+        return cls(
+            status=now.run.status,
+            done=now.done,
+            total=now.run.total_count,
+            errors=now.run.error_count,
+            in_flight=now.in_flight,
+            rate=None if now.rate_per_s is None else round(now.rate_per_s, 3),
+            eta_s=None if now.eta_s is None else round(now.eta_s, 1),
+            waiting=now.run.waiting,
+            verdict_counts=now.run.verdict_counts,
+        )
 
 
 class Execution(Model):

@@ -114,6 +114,16 @@ def installed(folder: Path, *, cases: list[dict[str, Any]] | None = None, **chan
             yield api
 
 
+@contextlib.contextmanager
+def beside(folder: Path) -> Iterator[str]:
+    """The address of a second server on the database of `folder`, whose engine another process has."""
+    (folder / "beside").mkdir()
+    with engines.opened(folder / "beside", database_url=f"sqlite:///{folder / 'platform.db'}") as reader:
+        assert reader.worker is None
+        with serving(Starlette(routes=[Mount("/api", create_api(reader))])) as address:
+            yield address
+
+
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     """One installation for a module; tests must not change what others rely on."""

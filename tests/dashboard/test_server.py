@@ -108,6 +108,21 @@ def test_the_api_takes_no_cookie_for_a_token(client: httpx.Client) -> None:
     assert answer.status_code == 401
 
 
+def test_a_run_is_followed_live_through_every_layer_of_the_server(address: str) -> None:
+    """Events come one by one: no layer holds them back to pack or compress them."""
+    credentials = {"username": "gly", "password": "maxta2026"}
+    api = f"{address}/api/v1"
+    token = httpx.post(f"{api}/auth/login", json=credentials).json()["access_token"]
+    headers = {"authorization": f"Bearer {token}", "accept-encoding": "gzip"}
+    started = httpx.post(f"{api}/runs", json={"profile": "smoke", "auto_judge": False}, headers=headers).json()
+    with httpx.stream("GET", f"{api}/runs/{started['id']}/events", headers=headers, timeout=PATIENCE_S) as answer:
+        assert "content-encoding" not in answer.headers
+        lines = (line for line in answer.iter_lines() if line.startswith("data: "))
+        first = json.loads(next(lines).removeprefix("data: "))
+        assert first["status"] != "completed", "it came while the run was still under way"
+        assert json.loads(list(lines)[-1].removeprefix("data: "))["status"] == "completed"
+
+
 def test_the_log_is_json_at_the_level_the_settings_ask_for(tmp_path: Path) -> None:
     for level, expected in (("INFO", ["run_ended"]), ("WARNING", [])):
         folder = tmp_path / level
