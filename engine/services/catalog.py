@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from engine.assembly import Engine
 from engine.domain.accounts import Permission, User
 from engine.domain.base import Localized, Model
@@ -32,14 +30,14 @@ def profiles(engine: Engine, *, bank: str | None = None, actor: User) -> list[Pr
     actor.require(Permission.READ)
     infos = []
     for profile in engine.bank().profiles.values():
-        chosen = questions.chosen(engine, bank, profile)
+        found = questions.modes(engine, bank, profile)
         infos.append(
             ProfileInfo(
                 name=profile.name,
                 title=profile.title,
                 formal=profile.formal,
-                instances=len(chosen),
-                modes=dict(Counter(instance.mode.value for instance in chosen)),
+                instances=found.total(),
+                modes={mode.value: n for mode, n in found.items()},
             )
         )
     return sorted(infos, key=lambda info: (info.instances, info.name))

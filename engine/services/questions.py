@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
 
 from engine.assembly import BUNDLED_BANK, Engine
 from engine.bank import Bank, assembling, selection
-from engine.bank.selection import Asked
 from engine.domain.banks import BankInfo
-from engine.domain.cases import Profile, Selection
+from engine.domain.cases import Mode, Profile, Selection
 
 
 def for_run(engine: Engine, name: str | None, profile: str) -> Bank:
@@ -26,8 +25,8 @@ def for_run(engine: Engine, name: str | None, profile: str) -> Bank:
     return assembled(engine, info, named.select if named is not None else Selection())
 
 
-def chosen(engine: Engine, name: str | None, profile: Profile) -> Sequence[Asked]:
-    """What a profile with its own seed selects in the bank that `for_run` would take.
+def modes(engine: Engine, name: str | None, profile: Profile) -> Counter[Mode]:
+    """How many instances of each mode a profile with its own seed selects in the bank that `for_run` would take.
 
     Raises:
         NotFoundError: `unknown_bank`; names what there is.
@@ -35,13 +34,20 @@ def chosen(engine: Engine, name: str | None, profile: Profile) -> Sequence[Asked
     """
     info = _stored(engine, name)
     if info is None:
-        return selection.drawn(profile, selection.meeting(profile, engine.bank().instances))
-    sketches = engine.stores.banks.sketches(info.id, profile.select)
-    return selection.drawn(profile, selection.meeting(profile, sketches))
+        asked = selection.drawn(profile, selection.meeting(profile, engine.bank().instances))
+        return Counter(instance.mode for instance in asked)
+    stored, found = engine.stores.banks, Counter[Mode]()
+    if profile.sample is None and not profile.sample_per_kind:  # nothing is drawn, so no ids are needed
+        for sketch, n in stored.tallies(info.id, profile.select):
+            if selection.meets(sketch, profile.select):
+                found[sketch.mode] += n
+        return found
+    sketches = selection.meeting(profile, stored.sketches(info.id, profile.select))
+    return Counter(sketch.mode for sketch in selection.drawn(profile, sketches))
 
 
 def count(engine: Engine, name: str | None, profile: str) -> int:
-    """How many that are. Raises as `chosen` does, and NotFoundError `unknown_profile`."""
+    """How many instances a profile selects there. Raises as `modes` does, and NotFoundError `unknown_profile`."""
     info = _stored(engine, name)
     named = selection.known(engine.bank().profiles, profile)
     if info is None:

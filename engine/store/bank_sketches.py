@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from pydantic_core import from_json
-from sqlalchemy import Column, ColumnElement, Row
+from pydantic_core import from_json, to_json
+from sqlalchemy import Column, ColumnElement, Row, or_
 
 from engine.domain.banks import InstanceSketch, TagSketch
 from engine.domain.cases import Mode, Severity, Technique
@@ -27,6 +27,12 @@ def within(
         if values:
             wanted.append(column.in_(list(values)))
     return wanted
+
+
+def tagged(body: Column[str], tags: Collection[str]) -> ColumnElement[bool]:
+    """Cases that may have one of these tags (`scheme:code`): the code stands in their text. The others need no reading."""
+    codes = {tag.partition(":")[2] for tag in tags}
+    return or_(*(body.contains(to_json(code).decode(), autoescape=True) for code in sorted(codes)))
 
 
 FACTS: list[Column[Any]] = [column for column in bank_cases.c if column.name not in ("id", "bank_id", "title")]

@@ -205,12 +205,13 @@ class BankStore:
 
         A case is read as a whole only where its row does not say it all: tags, an aspect, variants.
         """
-        read = bank_cases.c.id == bank_case_texts.c.case_row_id
-        if not where.tags:
-            read = read & bank_sketches.WHOLE
-        query = select(*bank_sketches.FACTS, bank_case_texts.c.body).select_from(
-            bank_cases.outerjoin(bank_case_texts, read)
-        )
+        whole = bank_cases.c.id == bank_case_texts.c.case_row_id
+        query = select(*bank_sketches.FACTS, bank_case_texts.c.body)
+        if where.tags:
+            tagged = bank_sketches.tagged(bank_case_texts.c.body, where.tags)
+            query = query.join_from(bank_cases, bank_case_texts, whole).where(tagged)
+        else:
+            query = query.join_from(bank_cases, bank_case_texts, whole & bank_sketches.WHOLE, isouter=True)
         for row in self._rows(
             query.where(*bank_sketches.within(bank_id, where.clauses, where.modes, where.severities))
         ):
@@ -224,7 +225,9 @@ class BankStore:
             return
         within = bank_sketches.within(bank_id, where.clauses, where.modes, where.severities)
         alike = [column for column in bank_sketches.FACTS if column.name not in ("position", "case_id")]
-        plain: Select[Any] = select(*alike, func.count().label("n")).where(*within, ~bank_sketches.WHOLE).group_by(*alike)
+        plain: Select[Any] = (
+            select(*alike, func.count().label("n")).where(*within, ~bank_sketches.WHOLE).group_by(*alike)
+        )
         with self._database.reading() as connection:
             groups: Sequence[Row[Any]] = connection.execute(plain).all()
         for group in groups:
