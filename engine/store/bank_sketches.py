@@ -30,7 +30,7 @@ def within(
 
 
 def tagged(body: Column[str], tags: Collection[str]) -> ColumnElement[bool]:
-    """Cases that may have one of these tags (`scheme:code`): the code stands in their text. The others need no reading."""
+    """Cases that may have one of these tags (`scheme:code`): the code stands in their text. Others need no reading."""
     codes = {tag.partition(":")[2] for tag in tags}
     return or_(*(body.contains(to_json(code).decode(), autoescape=True) for code in sorted(codes)))
 
