@@ -47,10 +47,8 @@ class Limiter:
         try:
             await turn
         except asyncio.CancelledError:
-            if turn.cancelled():
-                self._admit()  # drops it from the queue, now or when the next place is free
-            else:
-                self._in_flight -= 1  # the place was given just before: pass it on
+            if not turn.cancelled():  # the place was given just before: pass it on
+                self._in_flight -= 1
                 self._admit()
             raise
 

@@ -206,6 +206,11 @@ def test_c19_this_machine_listed_hosts_and_no_proxy_bypass_it(monkeypatch, serve
         assert proxy.asked == []
 
 
+def test_a_proxy_that_cannot_be_used_does_not_matter_to_hosts_of_ours(monkeypatch, server):
+    monkeypatch.setenv("HTTP_PROXY", "socks5://127.0.0.1:1080")
+    assert answer_of(endpoint(server.base_url, use_proxy=True)).text
+
+
 def test_c19_plain_http_goes_through_the_proxy_as_well(monkeypatch, server):
     """C19: the scripted server stands for the proxy, which is asked for the whole address."""
     resolving(monkeypatch, **{"models.example": "93.184.215.14"})
