@@ -332,7 +332,7 @@ ODD = {
     "a null tool call": event({"choices": [{"delta": {"tool_calls": [None]}}]}),
     "a tool call without a function": event({"choices": [{"delta": {"tool_calls": [{"id": "x"}]}}]}),
     "a tool call without a name": event({"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {}}]}}]}),
-    "no choices at all": b"",
+    "no choices at all": b": nothing\n\n",
     "nesting without end": b'data: {"choices":' + b"[" * 100_000 + b"\n\n",
 }
 
