@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple, Self
 
+import structlog
+
 from engine import judging
 from engine.domain.runs import Attempt, Execution, RunConfig, RunStatus
-from engine.domain.verdicts import Judgement, Verdict
+from engine.domain.verdicts import JudgeKind, Judgement, Verdict
 from engine.judging import prompts
 from engine.runs import milestones
 from engine.runs.commits import Commits
@@ -16,11 +18,15 @@ from engine.runs.conversation import Material
 from engine.runs.endpoints import Endpoint
 from engine.runs.stopping import Stopping
 
+log = structlog.get_logger(__name__)
+
 Judgements = tuple[Judgement, ...]
 
 BACKLOG = 4
 """Answers that may wait for a judge model, as a multiple of what it takes at once. Answering waits beyond that: it is
 the judge that sets the pace then, and more would only fill memory."""
+
+UNAVAILABLE = "judge_unavailable"
 
 AWAY_AFTER = 3
 """After so many judgements in a row that could not be had, the judge is asked with less patience."""
@@ -60,6 +66,13 @@ class Judges:
         return self._llm is not None and judging.needs_llm(execution.instance, attempt, judgements)
 
     async def opinion(self, execution: Execution, attempt: Attempt) -> Judgement:
+        """The judge model's, without its vote where people have found it wanting."""
+        opinion = await self.plain_opinion(execution, attempt)
+        clause = execution.instance.clause
+        return judging.without_vote(opinion, clause) if clause in self._distrusted else opinion
+
+    async def plain_opinion(self, execution: Execution, attempt: Attempt) -> Judgement:
+        """What the judge model says, whatever its vote counts for."""
         if self._llm is None or self._endpoint is None:
             raise RuntimeError("no judge model is set; want_opinion() says whether there is one")
         evidence = self._material.evidence(execution.instance)
@@ -70,8 +83,7 @@ class Judges:
                 judge = judging.LlmJudge(self._endpoint.impatient(), name=self._name, prompts=self._prompts)
             opinion = await judge.judge(execution.instance, attempt, evidence=evidence)
         self._missed = self._missed + 1 if is_unavailable(opinion) else 0
-        clause = execution.instance.clause
-        return judging.without_vote(opinion, clause) if clause in self._distrusted else opinion
+        return opinion
 
     def conclude(self, execution: Execution, attempt: Attempt, judgements: Judgements) -> Verdict | None:
         """None when judging is off: the judgements are kept as evidence only."""
@@ -104,7 +116,7 @@ class JudgingSide:
     async def take(self, execution: Execution, attempt: Attempt) -> None:
         """Conclude at once where rules suffice; else queue for the judge model."""
         milestones.reached(milestones.JUDGING)
-        judgements = self.judges.deterministic(execution, attempt)
+        judgements = self._deterministic(execution, attempt)
         if self.judges.want_opinion(execution, attempt, judgements):
             await self._waiting.put(_Waiting(execution, attempt, judgements))
         else:
@@ -136,11 +148,43 @@ class JudgingSide:
             if self._stopping.wish is not None:
                 return
             execution, attempt, judgements = next_one
-            opinion = await self.judges.opinion(execution, attempt)
+            opinion = await self._opinion(execution, attempt)
             if is_unavailable(opinion) and attempt.automatic_verdict is not None:
                 self.left_as_they_were += 1  # a judge that is away takes no verdict back
                 continue
             self._conclude(execution, attempt, (*judgements, opinion))
+
+    def _deterministic(self, execution: Execution, attempt: Attempt) -> Judgements:
+        """One answer that trips up a judge must not take the others with it; no model may pass it either."""
+        try:
+            return self.judges.deterministic(execution, attempt)
+        except Exception as error:  # noqa: BLE001
+            kind = self._tripped(execution, error)
+            return (
+                Judgement(
+                    judge=JudgeKind.RULE,
+                    verdict=Verdict.NEEDS_HUMAN_REVIEW,
+                    reason=f"the rules could not be applied: unexpected {kind}",
+                    detail={"code": "internal_error", "reason_zh": f"规则无法应用：意外的 {kind}"},
+                ),
+            )
+
+    async def _opinion(self, execution: Execution, attempt: Attempt) -> Judgement:
+        try:
+            return await self.judges.opinion(execution, attempt)
+        except Exception as error:  # noqa: BLE001
+            kind = self._tripped(execution, error)
+            return Judgement(
+                judge=JudgeKind.LLM,
+                verdict=None,
+                reason=f"the judge could not be asked: unexpected {kind}",
+                detail={"code": UNAVAILABLE, "error": "internal_error", "reason_zh": f"无法询问评判：意外的 {kind}"},
+            )
+
+    def _tripped(self, execution: Execution, error: Exception) -> str:
+        kind = type(error).__name__  # the class only: the text may hold a prompt
+        log.error("judging_failed", execution_id=execution.execution_id, error=kind)
+        return kind
 
     def _conclude(self, execution: Execution, attempt: Attempt, judgements: Judgements) -> None:
         verdict = self.judges.conclude(execution, attempt, judgements)
@@ -155,4 +199,4 @@ class JudgingSide:
 
 def is_unavailable(judgement: Judgement) -> bool:
     """Whether this is no opinion, but the word that the judge could not be reached."""
-    return judgement.detail is not None and judgement.detail.get("code") == "judge_unavailable"
+    return judgement.detail is not None and judgement.detail.get("code") == UNAVAILABLE

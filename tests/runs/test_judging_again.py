@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import pytest
+from sqlalchemy import text
 
 from engine.domain.runs import RunStatus
 from engine.domain.verdicts import JudgeKind, Verdict
@@ -129,3 +132,51 @@ def test_judging_a_cancelled_run_leaves_it_cancelled_with_its_pending_items(inst
         assert (after.status, after.error, after.completed_count) == (run.status, run.error, run.completed_count)
         detail = results.get(engine, run.id, rows(engine, run.id)[0].execution_id, actor=ADMIN)
         assert len(detail.attempts_history) == 1
+
+
+def test_an_answer_that_trips_up_the_judge_stays_alone(installation, server, judge, tmp_path):
+    """B19, on the judging side."""
+    content = b"hello"
+    fixture = {
+        "fixture_id": "letter",
+        "path": "fixtures/letter.txt",
+        "media_type": "text/plain",
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "licence": "Apache-2.0",
+        "title": {"zh": "信", "en": "Letter"},
+        "access": {"model": ["content"], "judge": []},
+    }
+    (tmp_path / "bank" / "fixtures").mkdir(parents=True)
+    (tmp_path / "bank" / "fixtures" / "letter.txt").write_bytes(content)
+    cases = [engines.case(0, turns=[{"text": "Question number 0?", "fixtures": ["letter"]}])]
+    bank = engines.write_bank(tmp_path / "bank", [*cases, *map(engines.case, range(1, 4))], [fixture])
+    with engines.opened(tmp_path, bank_file=bank, request_retry_count=0) as engine:
+        judge.always(Step(status=503))
+        run, _ = judged_run(engine, server, judge)
+        assert run.verdict_counts.none == 4
+        judge.always(None)
+        with engine.database.writing() as connection:  # what only a damaged database can bring about
+            connection.execute(text("UPDATE runs SET fixtures = '[]'"))
+        runs.judge(engine, run.id, actor=ADMIN)
+        run = engines.until_over(engine, run.id)
+        assert (run.status, run.verdict_counts.none) == (RunStatus.COMPLETED, 1)
+        (left,) = rows(engine, run.id, verdict="none")
+        assert left.instance_id == "case-00000"
+        assert left.judgements[-1].reason == "the judge could not be asked: unexpected KeyError"
+
+
+def test_a_judge_that_is_down_costs_every_answer_one_quick_try(installation, server, judge):
+    judge.always(Step(drop=True))
+    patient = {"request_retry_count": 3, "request_retry_delay_seconds": 0.01, "request_retry_max_delay_seconds": 0.02}
+    with installation(10, **patient) as engine:
+        subject = running.provider(engine, server.base_url, name="subject", default_model="subject")
+        other = running.provider(engine, judge.base_url, name="judge", default_model="judge", max_concurrency=2)
+        spec = SPEC.model_copy(update={"provider_id": subject.id, "judge_provider_id": other.id})
+        run = engines.until_over(engine, runs.start(engine, spec, actor=ADMIN).id)
+        assert (run.status, run.verdict_counts.none) == (RunStatus.COMPLETED, 10)
+        assert len(judge.chats) <= 4 * 4 + 6 * 2, (
+            "those that were under way with all patience, the others with one repetition"
+        )
+        judge.always(None)
+        runs.judge(engine, run.id, only_missing=True, actor=ADMIN)
+        assert engines.until_over(engine, run.id).verdict_counts.none == 0
