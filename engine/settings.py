@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from engine.errors import InputError
@@ -60,9 +60,22 @@ class Settings(BaseSettings):
     bank_file: Path = ROOT / "data" / "dataset.json"
     rules_file: Path = ROOT / "data" / "rules.json"
     """The rules that new runs are frozen with."""
+    control_cases_file: Path | None = ROOT / "data" / "control_cases.json"
+    """Answers whose verdict is known, put before the judge model of every run; None (set to nothing): none."""
+    audit_share: float = Field(default=0.05, ge=0, le=1)
+    """The share of confident verdicts that a person looks at too."""
+    judge_agreement_floor: float = Field(default=0.8, ge=0, le=1)
+    """A judge model that agrees less often than this with people on a clause has no vote there; 0 trusts it always."""
+    judge_agreement_reviews: int = Field(default=10, ge=1)
+    """Decisions of people about a judge model on a clause, below which its agreement there is not measured."""
 
     magistrate_kill_at: str = ""
     """A testing aid: the moment of a run at which this process kills itself. Ignored in production."""
+
+    @field_validator("control_cases_file", mode="before")
+    @classmethod
+    def _nothing_is_none(cls, value: object) -> object:
+        return None if value == "" else value
 
     @property
     def is_production(self) -> bool:

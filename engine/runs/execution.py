@@ -14,7 +14,7 @@ import structlog
 from engine.domain.chat import ChatModel, Probed
 from engine.domain.runs import EndpointSettings, Job, JobKind, Run, RunConfig, RunStatus, Waiting
 from engine.errors import EngineError, ProviderError, UnavailableError
-from engine.runs import milestones, planning
+from engine.runs import controls, milestones, planning
 from engine.runs.answering import Answering
 from engine.runs.commits import Commits
 from engine.runs.conversation import Material
@@ -158,7 +158,7 @@ class RunExecution:
             judge = self._borrowed(borrowed, config.judge) if config.judge is not None and are_on else None
             judges = Judges(are_on, config, judge, material)
             if self._job.kind is JobKind.JUDGE:
-                await self._judge_stored(judges)
+                await self._judge_stored(config, judges)
             else:
                 await self._ask(run, config, self._borrowed(borrowed, config.subject), material, judges)
 
@@ -198,9 +198,12 @@ class RunExecution:
                 guarded=self._guarded,
                 pause_max_s=self._pause_max_s,
             )
-            catching_up = asyncio.create_task(self._guarded(self._judge_again(unjudged, judging)))
+            beside = [
+                asyncio.create_task(self._guarded(self._judge_again(unjudged, judging))),
+                asyncio.create_task(self._guarded(self._watch_judge(config, judges))),
+            ]
             await self._answering.ask_all()
-            await self._stopping.finish([catching_up], judges.all_on_the_wire)
+            await self._stopping.finish(beside, judges.all_on_the_wire)
             await judging.finish()
 
     async def _probe_and_plan(self, subject: Endpoint, config: RunConfig, material: Material) -> None:
@@ -231,14 +234,17 @@ class RunExecution:
 
     # -- judging what is stored -------------------------------------------------------------------------------------
 
-    async def _judge_stored(self, judges: Judges) -> None:
+    async def _judge_stored(self, config: RunConfig, judges: Judges) -> None:
         """The model under test is not called."""
         await asyncio.to_thread(self._stores.runs.set_status, self.run_id, RunStatus.RUNNING)
         find = functools.partial(self._stores.results.to_judge, self.run_id, only_missing=self._job.only_missing)
         ids = await asyncio.to_thread(find)
         async with JudgingSide(judges, self._commits, self._stopping, self._guarded) as judging:
-            again = asyncio.create_task(self._guarded(self._judge_again(ids, judging)))
-            await self._stopping.finish([again], judges.all_on_the_wire)
+            beside = [
+                asyncio.create_task(self._guarded(self._judge_again(ids, judging))),
+                asyncio.create_task(self._guarded(self._watch_judge(config, judges))),
+            ]
+            await self._stopping.finish(beside, judges.all_on_the_wire)
             await judging.finish()
         if judging.left_as_they_were:
             await asyncio.to_thread(
@@ -247,6 +253,11 @@ class RunExecution:
                 f"{judging.left_as_they_were} answers could not be judged anew, because the judge could not be "
                 "reached; they keep the verdict they had",
             )
+
+    async def _watch_judge(self, config: RunConfig, judges: Judges) -> None:
+        """Put the control cases before the judge once a run, and anew when stored answers are judged again."""
+        again = self._job.kind is JobKind.JUDGE
+        await controls.watch_judge(self.run_id, config.controls, judges, self._stores, again=again)
 
     async def _judge_again(self, execution_ids: list[int], judging: JudgingSide) -> None:
         """Judge answers that are stored already."""

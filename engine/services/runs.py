@@ -27,7 +27,8 @@ from engine.domain.runs import (
 from engine.errors import ConflictError, EngineError, InputError, NotFoundError
 from engine.judging import PROMPT_VERSION, prompts
 from engine.runs import milestones
-from engine.services import judge_choice, questions
+from engine.runs.controls import CONTROL_MARKS
+from engine.services import judge_choice, judge_trust, questions
 from engine.services.judge_choice import JUDGE_IS_SUBJECT, SELF_JUDGED
 from engine.services.providers import endpoint_of, unverified_warnings
 from engine.store import IdempotencyKey, Reopened
@@ -88,6 +89,8 @@ def start(
         else (None, ())
     )
     used = {fixture_id for instance in instances for fixture_id in instance.fixture_ids}
+    distrusted, distrust_warnings = judge_trust.distrust(engine, chosen)
+    audit, audited = judge_trust.audit_plan(engine, spec.seed, instances)
     draft = RunDraft(
         profile=spec.profile,
         bank=bank.name,
@@ -109,15 +112,18 @@ def start(
             self_judged=SELF_JUDGED in warnings,
             rules=ruleset.frozen(ruleset.load(engine.settings.rules_file)),
             judge_prompts=prompts.frozen() if chosen is not None else None,
+            audit=audit,
+            controls=judge_trust.control_set(engine, chosen),
+            distrusted_clauses=distrusted,
         ),
         fixtures=tuple(fixture for name, fixture in bank.fixtures.items() if name in used),
-        warnings=(*warnings, *unverified_warnings(subject, chosen)),
+        warnings=(*warnings, *unverified_warnings(subject, chosen), *distrust_warnings),
     )
     with engine.starting:
         # One process starts runs, so this lock and the stored key together make one run of many equal requests.
         if key is not None and (known := engine.stores.runs.created_by_key(key)) is not None:
             return known
-        run = engine.stores.runs.create(draft, instances=instances, blobs=blobs, idempotency=key)
+        run = engine.stores.runs.create(draft, instances=instances, blobs=blobs, audited=audited, idempotency=key)
     milestones.reached(milestones.PLANNED)
     with _put_back(engine, run.id, RunStatus.INTERRUPTED, NOT_HANDED_OVER):
         engine.record(actor, "run.start", f"run:{run.id}", profile=spec.profile, model=subject.model)
@@ -315,7 +321,8 @@ def judge(
     with _put_back(engine, run_id, *before):
         judge_name = chosen.model if chosen is not None else None
         engine.record(actor, "run.judge", f"run:{run_id}", judge_model=judge_name, only_missing=only_missing)
-        kept = tuple(text for text in run.warnings if text not in (SELF_JUDGED, JUDGE_IS_SUBJECT))
+        kept = tuple(text for text in run.warnings if not _is_of_a_judge(text))
+        distrusted, distrust_warnings = judge_trust.distrust(engine, chosen)
         if only_missing and run.verdict_counts.none < run.completed_count:
             kept = (*kept, *_second_judge(config.judge, chosen))
         engine.stores.runs.set_judge(
@@ -324,7 +331,11 @@ def judge(
             prompt_version=PROMPT_VERSION,
             prompts=prompts.frozen(),
             self_judged=SELF_JUDGED in warnings,
-            warnings=tuple(dict.fromkeys((*kept, *warnings, *unverified_warnings(config.subject, chosen)))),
+            controls=judge_trust.control_set(engine, chosen),
+            distrusted_clauses=distrusted,
+            warnings=tuple(
+                dict.fromkeys((*kept, *warnings, *unverified_warnings(config.subject, chosen), *distrust_warnings))
+            ),
         )
         job = Job(kind=JobKind.JUDGE, only_missing=only_missing, before=before.status, before_error=before.error)
         worker.submit(run_id, job)
@@ -430,3 +441,8 @@ def _known(provider: Provider | None) -> Provider:
     if provider is None:
         raise InputError("neither a provider nor an endpoint was given", code="no_default_provider")
     return provider
+
+
+def _is_of_a_judge(warning: str) -> bool:
+    """Whether a warning speaks of the judge a run had, so that another one makes it untrue."""
+    return warning in (SELF_JUDGED, JUDGE_IS_SUBJECT) or warning.startswith((judge_trust.MARK, *CONTROL_MARKS))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.store.agreement_store import AgreementStore
 from engine.store.audit_store import AuditEntry, AuditStore
 from engine.store.bank_store import BankStore
 from engine.store.blob_store import BlobStore
@@ -22,6 +23,7 @@ from engine.store.session_store import LoginFailures, SessionStore, StoredSessio
 from engine.store.user_store import UserStore
 
 __all__ = [
+    "AgreementStore",
     "AuditEntry",
     "AuditStore",
     "BankStore",
@@ -60,6 +62,7 @@ class Stores:
     blobs: BlobStore
     idempotency: IdempotencyStore
     banks: BankStore
+    agreement: AgreementStore
 
     @classmethod
     def over(cls, database: Database) -> Stores:
@@ -74,4 +77,5 @@ class Stores:
             blobs=BlobStore(database),
             idempotency=IdempotencyStore(database),
             banks=BankStore(database),
+            agreement=AgreementStore(database),
         )

@@ -21,7 +21,7 @@ from engine.domain.runs import (
     ResultDetail,
 )
 from engine.domain.verdicts import JudgeKind, Judgement, QueueReason, Review
-from engine.store.shown import effective_verdict, with_shown_attempt
+from engine.store.shown import DECISIVE, effective_verdict, with_shown_attempt
 from engine.store.tables import attempts, executions, instances, judgements, reviews, transcripts
 
 AttemptKey = tuple[int, int]
@@ -56,9 +56,14 @@ def results(connection: Connection, ids: Sequence[int], shape: type[Any]) -> lis
         attempt = _attempt(row, trail)
         values = _shown(row, attempt)
         if shape is QueueItem:
-            values["why"] = QueueReason(row.verdict)
+            values["why"] = _why(row.verdict)
         found.append(shape(**values))
     return found
+
+
+def _why(verdict: str) -> QueueReason:
+    """A result in the queue that the judges were sure of was drawn to be audited."""
+    return QueueReason.AUDIT if verdict in DECISIVE else QueueReason(verdict)
 
 
 def _texts() -> tuple[ColumnElement[Any], ...]:

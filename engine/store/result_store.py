@@ -15,10 +15,12 @@ from sqlalchemy import (
     and_,
     bindparam,
     func,
+    literal,
     literal_column,
     or_,
     select,
     text,
+    union_all,
     update,
 )
 
@@ -42,6 +44,7 @@ from engine.store.database import Database
 from engine.store.run_store import require_run
 from engine.store.shown import DECISIVE, effective_verdict, with_shown_attempt
 from engine.store.tables import (
+    IS_AUDITED,
     WAITS_FOR_A_PERSON,
     attempts,
     executions,
@@ -303,15 +306,17 @@ class ResultStore:
     def queue(
         self, *, run_id: int | None = None, clause: str | None = None, limit: int, offset: int
     ) -> Page[QueueItem]:
-        """What waits for a person: the oldest run first, then plan order."""
-        waiting = (
-            select(executions.c.id)
-            .select_from(with_shown_attempt())
-            .where(
-                text(f"attempts.{WAITS_FOR_A_PERSON}"),
-                attempts.c.execution_status == ExecutionStatus.COMPLETED.value,
-                or_(reviews.c.verdict.is_(None), reviews.c.verdict == ReviewVerdict.CLEAR.value),
-            )
+        """What waits for a person: the oldest run first, in it what the judges left open, then what was drawn to be
+        audited, each in plan order.
+        """
+        unseen = or_(reviews.c.verdict.is_(None), reviews.c.verdict == ReviewVerdict.CLEAR.value)
+        asked = [attempts.c.execution_status == ExecutionStatus.COMPLETED.value, unseen]
+        if clause is not None:
+            asked.append(executions.c.clause == clause)
+        columns = (executions.c.id, executions.c.run_id)
+        open_ones = select(*columns, literal(0).label("audited")).where(text(f"attempts.{WAITS_FOR_A_PERSON}"), *asked)
+        audited = select(*columns, literal(1).label("audited")).where(
+            text(f"executions.{IS_AUDITED}"), attempts.c.automatic_verdict.in_(DECISIVE), *asked
         )
         if run_id is not None:
             # The ids of a run's executions lie together; the bounds let the index of the queue do the work, and
@@ -319,13 +324,23 @@ class ResultStore:
             of_run = select(executions.c.id).where(executions.c.run_id == run_id).limit(1)
             first = of_run.order_by(executions.c.position).scalar_subquery()
             last = of_run.order_by(executions.c.position.desc()).scalar_subquery()
-            waiting = waiting.where(attempts.c.execution_id.between(first, last), executions.c.run_id + 0 == run_id)
-        if clause is not None:
-            waiting = waiting.where(executions.c.clause == clause)
+            open_ones = open_ones.where(attempts.c.execution_id.between(first, last), executions.c.run_id + 0 == run_id)
+            audited = audited.where(executions.c.run_id == run_id)
+        waiting = union_all(
+            open_ones.select_from(with_shown_attempt()), audited.select_from(with_shown_attempt())
+        ).subquery()
         with self._database.reading() as connection:
-            total = connection.scalar(waiting.with_only_columns(func.count())) or 0
-            ids = connection.scalars(waiting.order_by(attempts.c.execution_id).limit(limit).offset(offset)).all()
-            return Page(items=tuple(result_rows.results(connection, ids, QueueItem)), total=total)
+            total = connection.scalar(select(func.count()).select_from(waiting)) or 0
+            rows = connection.execute(
+                select(waiting.c.id, waiting.c.audited)
+                .order_by(waiting.c.run_id, waiting.c.audited, waiting.c.id)
+                .limit(limit)
+                .offset(offset)
+            ).all()
+            found = {
+                item.execution_id: item for item in result_rows.results(connection, [row.id for row in rows], QueueItem)
+            }
+            return Page(items=tuple(found[row.id] for row in rows), total=total)
 
     def errors(self, run_id: int) -> list[tuple[str, int, str]]:
         """Kinds of execution errors: code, how many, and the message of the first in plan order; commonest first."""

@@ -15,6 +15,7 @@ from sqlalchemy.dialects.sqlite import insert as insert_or
 from engine.domain.base import Page, utc_now
 from engine.domain.cases import Fixture, Instance
 from engine.domain.chat import Dialect
+from engine.domain.controls import ControlCase
 from engine.domain.runs import (
     EndpointSettings,
     Run,
@@ -55,9 +56,12 @@ class RunStore:
         *,
         instances: Sequence[Instance],
         blobs: Mapping[str, bytes],
+        audited: frozenset[str] = frozenset(),
         idempotency: IdempotencyKey | None = None,
     ) -> Run:
         """Store the run, its plan in the order given, and its fixtures' bytes by SHA-256; all or nothing.
+
+        `audited` are the instances whose verdict is put before a person even if the judges are sure of it.
 
         With `idempotency`, the run that the same user made with the same key and body in the last 24 hours is
         answered instead, as `created_by_key` does.
@@ -72,7 +76,7 @@ class RunStore:
                 if known is not None:
                     return run_rows.get(connection, known)
             run_id = _insert_run(connection, draft, total=len(instances), now=now)
-            _insert_plan(connection, run_id, instances)
+            _insert_plan(connection, run_id, instances, audited)
             _insert_blobs(connection, run_id, blobs)
             if idempotency is not None:
                 _keep_key(connection, idempotency, run_id=run_id, now=now)
@@ -181,6 +185,8 @@ class RunStore:
         prompt_version: str,
         prompts: Mapping[str, Any] | None = None,
         self_judged: bool,
+        controls: Sequence[ControlCase] = (),
+        distrusted_clauses: Sequence[str] = (),
         warnings: Sequence[str],
     ) -> None:
         """Who judges the run's answers from now on (None: rules alone) and the run's warnings as they then stand.
@@ -193,6 +199,8 @@ class RunStore:
                 "judge_prompt_version": None if judge is None else prompt_version,
                 "judge_prompts": None if judge is None else prompts,
                 "self_judged": self_judged,
+                "controls": tuple(controls),
+                "distrusted_clauses": tuple(distrusted_clauses),
             }
         )
         values = {
@@ -377,7 +385,7 @@ def _insert_run(connection: Connection, draft: RunDraft, *, total: int, now: dat
     return int(key[0])
 
 
-def _insert_plan(connection: Connection, run_id: int, plan: Sequence[Instance]) -> None:
+def _insert_plan(connection: Connection, run_id: int, plan: Sequence[Instance], audited: frozenset[str]) -> None:
     if not plan:
         return
     connection.execute(
@@ -392,6 +400,7 @@ def _insert_plan(connection: Connection, run_id: int, plan: Sequence[Instance]) 
                 "mode": instance.mode.value,
                 "language": instance.language,
                 "severity": instance.severity.value,
+                "audit": instance.instance_id in audited,
                 "attempts": 0,
             }
             for position, instance in enumerate(plan)

@@ -214,6 +214,9 @@ class RunRow(Row, table=True):
     fixtures: str = _text()
 
 
+IS_AUDITED = "audit = 1"
+
+
 class ExecutionRow(Row, table=True):
     """`attempts` counts them; `shown_attempt` is the newest that answered, else the newest."""
 
@@ -222,6 +225,7 @@ class ExecutionRow(Row, table=True):
         UniqueConstraint("run_id", "position"),
         # What counts, facets and filters read of an execution, so that they never touch the table itself.
         Index("ix_executions_facts", "run_id", "position", "clause", "mode", "shown_attempt", "skip_reason"),
+        Index("ix_executions_audit", "run_id", "id", sqlite_where=text(IS_AUDITED)),
         NEVER_REUSE_IDS,
     )
 
@@ -235,6 +239,8 @@ class ExecutionRow(Row, table=True):
     language: str
     severity: str
     skip_reason: str | None
+    audit: bool
+    """Drawn before the run: a confident verdict on it is put before a person too."""
     attempts: int
     shown_attempt: int | None
 
@@ -348,6 +354,20 @@ class ReviewRow(Row, table=True):
     created_at: datetime = _moment()
 
 
+class ControlRow(Row, table=True):
+    """What the run's judge made of one answer whose verdict is known."""
+
+    __tablename__ = "controls"
+    __table_args__ = (PrimaryKeyConstraint("run_id", "control_id"),)
+
+    run_id: int = Field(foreign_key="runs.id", ondelete="CASCADE")
+    control_id: str
+    expected: str
+    verdict: str | None
+    reason: str = _text()
+    created_at: datetime = _moment()
+
+
 class AuditRow(Row, table=True):
     __tablename__ = "audit"
     __table_args__ = (NEVER_REUSE_IDS,)
@@ -447,6 +467,7 @@ attempts = table_of(AttemptRow)
 transcripts = table_of(TranscriptRow)
 judgements = table_of(JudgementRow)
 reviews = table_of(ReviewRow)
+controls = table_of(ControlRow)
 audit = table_of(AuditRow)
 blobs = table_of(BlobRow)
 run_blobs = table_of(RunBlobRow)

@@ -138,6 +138,9 @@ def test_the_migrated_schema_is_the_one_of_the_models(database):
 def test_down_and_up_again_works_and_migrating_twice_changes_nothing(database):
     database.downgrade()
     with database.reading() as connection:
+        assert "controls" not in inspect(connection).get_table_names()
+    database.downgrade()
+    with database.reading() as connection:
         assert "stream" not in {column["name"] for column in inspect(connection).get_columns("providers")}
     database.downgrade()
     with database.reading() as connection:

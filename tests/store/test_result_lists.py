@@ -264,10 +264,11 @@ def test_the_queue_of_a_run_is_read_from_its_own_index(database, stores):
     make_run(stores)
     seen.clear()
     stores.results.queue(run_id=1, clause=None, limit=5, offset=0)
-    query, parameters = next(call for call in seen if "ORDER BY attempts" in call[0])
+    query, parameters = next(call for call in seen if "UNION ALL" in call[0] and "ORDER BY" in call[0])
     with database.reading() as connection:
         plan = " ".join(row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}", parameters))
     assert "ix_attempts_queue (execution_id>? AND execution_id<?)" in plan
+    assert "ix_executions_audit (run_id=?)" in plan
 
 
 def test_a_stream_is_one_snapshot_of_any_length(stores, writer):

@@ -23,6 +23,8 @@ class CommandLine:
             "REQUEST_RETRY_DELAY_SECONDS": "0.01",
             "REQUEST_TIMEOUT_SECONDS": "5",
             "DEMO_ANSWER_SECONDS": "0",
+            "AUDIT_SHARE": "0",
+            "CONTROL_CASES_FILE": "",
             **variables,
         }
 

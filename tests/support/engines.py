@@ -33,6 +33,9 @@ def settings(folder: Path, **changes: Any) -> Settings:
         "request_timeout_seconds": 5,
         "run_pause_max_seconds": 3,
         "demo_answer_seconds": 0,
+        # Tests of these say so themselves; elsewhere they would change what is counted.
+        "audit_share": 0,
+        "control_cases_file": None,
     }
     return Settings(_env_file=None, **(values | changes))
 

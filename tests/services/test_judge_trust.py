@@ -1,0 +1,219 @@
+"""Watching the judge: control cases, people's agreement with it, and the audit of what it is sure of."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import pytest
+
+from engine.domain.providers import ProviderDraft, ProviderKind
+from engine.domain.runs import ResultFilter, RunSpec
+from engine.domain.verdicts import JudgeKind, QueueReason, ReviewVerdict, Verdict
+from engine.errors import BankError
+from engine.review.audit import drawn
+from engine.services import providers, results, reviews, runs
+from engine.settings import ROOT
+from tests.support import engines
+from tests.support.engines import ADMIN
+from tests.support.scripted_server import CODE_WORD, FENCED, ScriptedServer, default_answer, message, texts
+
+CASES = 12
+CONTROLS = ROOT / "data" / "control_cases.json"
+
+
+class Bench:
+    """An engine with a subject and a judge on one scripted server; the judge says `verdict`, or what `says` makes."""
+
+    def __init__(self, engine, server):
+        self.engine, self.server = engine, server
+        self.verdict = "pass"
+        self.judged: list[str] = []
+        draft = ProviderDraft(name="p", kind=ProviderKind.OPENAI, base_url=server.base_url, default_model="m")
+        self.provider = providers.create(engine, draft, actor=ADMIN).id
+
+    def answer(self, request):
+        whole = "\n".join(text for _role, text in texts(request))
+        fenced = FENCED.search(whole[whole.find("ANSWER ") :])
+        if fenced is not None and "verdict" in whole:
+            self.judged.append(fenced[2])
+            words = fenced[2].strip().splitlines()[0][:40]
+            quote = words if self.verdict == "fail" else None
+            opinion = {"verdict": self.verdict, "reason": "because", "confidence": 0.9, "quote": quote}
+            return message(json.dumps(opinion, ensure_ascii=False))
+        if CODE_WORD.search(whole):
+            return default_answer(request, capable=True)
+        return message("One looks at the facts first and then at the rest of it.")
+
+    def run(self, **spec):
+        asked = RunSpec(
+            profile="full",
+            auto_judge=True,
+            provider_id=self.provider,
+            judge_provider_id=self.provider,
+            judge_model="judge",
+            **spec,
+        )
+        return engines.until_over(self.engine, runs.start(self.engine, asked, actor=ADMIN).id)
+
+    def every(self, run):
+        return results.page(self.engine, run.id, ResultFilter(), actor=ADMIN, limit=100).items
+
+    def decide(self, run, verdict):
+        for each in self.every(run):
+            reviews.decide(self.engine, run.id, each.execution_id, verdict=verdict, reason="looked at it", actor=ADMIN)
+
+
+@pytest.fixture
+def bench(tmp_path):
+    made = {}
+
+    def answer(request):
+        return made["bench"].answer(request)
+
+    def opened(**settings):
+        bank = engines.write_bank(tmp_path / "bank", [engines.case(number, checks=[]) for number in range(CASES)])
+        engine = stack.enter_context(engines.opened(tmp_path, bank_file=bank, **settings))
+        server = stack.enter_context(ScriptedServer(answer=answer))
+        made["bench"] = Bench(engine, server)
+        return made["bench"]
+
+    import contextlib
+
+    with contextlib.ExitStack() as stack:
+        yield opened
+
+
+def test_confident_verdicts_are_drawn_into_the_queue_after_the_doubtful_ones(bench):
+    made = bench(audit_share=1)
+    made.verdict = "unsure"
+    made.run()
+    made.verdict = "pass"
+    run = made.run()
+    queued = reviews.queue(made.engine, actor=ADMIN, run_id=run.id).items
+    assert [item.why for item in queued] == [QueueReason.AUDIT] * CASES
+    assert {item.verdict for item in queued} == {Verdict.PASS}
+    everything = [item.why for item in reviews.queue(made.engine, actor=ADMIN).items]
+    assert everything == [QueueReason.NEEDS_HUMAN_REVIEW] * CASES + [QueueReason.AUDIT] * CASES
+    first = queued[0]
+    reviews.decide(
+        made.engine, run.id, first.execution_id, verdict=ReviewVerdict.FAIL, reason="it misleads", actor=ADMIN
+    )
+    left = reviews.queue(made.engine, actor=ADMIN, run_id=run.id)
+    assert (left.total, first.execution_id in {item.execution_id for item in left.items}) == (CASES - 1, False)
+    assert runs.get(made.engine, run.id, actor=ADMIN).verdict_counts.fail == 1
+
+
+def test_the_same_seed_draws_the_same_audit_and_without_a_share_there_is_none(bench):
+    made = bench(audit_share=0.4)
+
+    def audited(run):
+        return [item.instance_id for item in reviews.queue(made.engine, actor=ADMIN, run_id=run.id).items]
+
+    seeded = audited(made.run(seed=7))
+    assert seeded == audited(made.run(seed=7))
+    assert 0 < len(seeded) < CASES
+    assert seeded == sorted(drawn((f"case-{n:05d}" for n in range(CASES)), share=0.4, seed="7"))
+
+
+@pytest.mark.parametrize(("share", "low", "high"), [(0, 0, 0), (1, 4000, 4000), (0.05, 150, 250)])
+def test_the_share_drawn_is_the_share_asked_for(share, low, high):
+    assert low <= len(drawn((f"i-{n}" for n in range(4000)), share=share, seed="s")) <= high
+
+
+def test_the_judge_is_put_before_the_control_cases_once_a_run_and_its_errors_are_said(bench):
+    made = bench(control_cases_file=CONTROLS)
+    run = made.run()
+    outcomes = made.engine.stores.agreement.controls(run.id)
+    assert len(outcomes) == 8
+    assert len(made.judged) == CASES + 8
+    missed = {each.control_id for each in outcomes if not each.is_met}
+    assert missed == {"en-single-fail", "en-rf-fail", "zh-single-fail", "zh-oc-fail"}
+    said = [text for text in run.warnings if "is wrong on control case" in text]
+    assert len(said) == 4
+    assert "the judge is wrong on control case en-rf-fail: pass instead of fail" in said
+    assert run.completed_count == CASES  # no control case is an instance of the run
+
+
+def test_a_judge_that_has_moved_since_its_last_run_raises_an_alarm(bench):
+    made = bench(control_cases_file=CONTROLS)
+    first = made.run()
+    assert not any("has moved" in text for text in first.warnings)
+    made.verdict = "fail"
+    second = made.run()
+    moved = [text for text in second.warnings if "has moved" in text]
+    assert len(moved) == 8
+    assert f"the judge has moved since run {first.id}: control case en-rf-pass was pass then and is fail now" in moved
+
+
+def test_judging_again_puts_the_controls_before_the_new_judge_and_drops_what_was_said_of_the_old(bench):
+    made = bench(control_cases_file=CONTROLS)
+    run = made.run()
+    made.verdict = "fail"
+    runs.judge(made.engine, run.id, judge_provider_id=made.provider, judge_model="another", actor=ADMIN)
+    again = engines.until_over(made.engine, run.id)
+    assert {each.verdict for each in made.engine.stores.agreement.controls(run.id)} == {Verdict.FAIL}
+    assert len([text for text in again.warnings if "is wrong on control case" in text]) == 4
+    assert not any("pass instead of fail" in text for text in again.warnings)
+
+
+def test_without_a_judge_model_there_are_no_controls(bench):
+    made = bench(control_cases_file=CONTROLS)
+    spec = RunSpec(profile="full", auto_judge=True, provider_id=made.provider)
+    run = engines.until_over(made.engine, runs.start(made.engine, spec, actor=ADMIN).id)
+    assert (made.judged, made.engine.stores.agreement.controls(run.id)) == ([], ())
+
+
+def test_a_broken_file_of_controls_stops_a_run_before_anything_is_asked(bench, tmp_path):
+    file = tmp_path / "controls.json"
+    file.write_text(json.dumps({"controls": [{"control_id": "one", "clause": "A.5.b"}]}))
+    made = bench(control_cases_file=file)
+    with pytest.raises(BankError, match=r"controls\.json, control case 'one'"):
+        made.run()
+    assert made.judged == []
+
+
+def test_a_judge_that_people_contradict_loses_its_vote_on_that_clause(bench):
+    made = bench(judge_agreement_floor=0.8, judge_agreement_reviews=10)
+    first = made.run()
+    assert first.verdict_counts.passed == CASES
+    made.decide(first, ReviewVerdict.FAIL)
+    second = made.run()
+    assert second.verdict_counts.needs_human_review == CASES
+    assert any(
+        text.startswith("the judge has no vote on clause A.5.b: it agreed with people on 0 of 12 answers")
+        for text in second.warnings
+    )
+    trail = made.every(second)[0].judgements
+    assert [each.verdict for each in trail if each.judge is JudgeKind.LLM] == [Verdict.NEEDS_HUMAN_REVIEW]
+    # What it would have said is still measured, so that it can win its vote back.
+    made.decide(second, ReviewVerdict.PASS)
+    measured = made.engine.stores.agreement.of_model(
+        "judge", made.engine.stores.runs.config(second.id).judge_prompt_version
+    )
+    assert (measured["A.5.b"].true_positive, measured["A.5.b"].false_positive) == (CASES, CASES)
+
+
+@pytest.mark.parametrize("settings", [{"judge_agreement_reviews": 13}, {"judge_agreement_floor": 0}])
+def test_a_judge_keeps_its_vote_where_too_little_is_known_or_no_floor_is_set(bench, settings):
+    made = bench(**settings)
+    made.decide(made.run(), ReviewVerdict.FAIL)
+    assert made.run().verdict_counts.passed == CASES
+
+
+def test_a_decision_taken_back_does_not_count(bench):
+    made = bench()
+    run = made.run()
+    made.decide(run, ReviewVerdict.FAIL)
+    assert made.engine.stores.agreement.of_run(run.id)["A.5.b"].false_positive == CASES
+    made.decide(run, ReviewVerdict.CLEAR)
+    assert made.engine.stores.agreement.of_run(run.id) == {}
+
+
+def test_the_bundled_controls_are_eight_and_as_many_pass_as_fail(bench):
+    from engine.bank import control_cases
+
+    controls = control_cases.load(CONTROLS)
+    expected = [each.expected for each in controls]
+    assert expected.count(Verdict.PASS) == expected.count(Verdict.FAIL) == 4
+    assert {language for language, _ in itertools.groupby(sorted(each.language for each in controls))} == {"en", "zh"}
