@@ -89,6 +89,8 @@ class RefusalType(StrEnum):
 
     MODEL = "model"
     PROVIDER_FILTER = "provider_filter"
+    GUARDRAIL = "guardrail"
+    """A gateway's guardrail, before or behind the model."""
 
 
 class Usage(Model):

@@ -31,12 +31,12 @@ def judge(
     if not instance.checks and rubric is None:
         return None
     turns = [rules.fold(text) for text in attempt.assistant_texts]
-    findings = [_of_check(finding) for finding in rules.apply_checks(instance.checks, attempt.assistant_texts)]
+    findings = [_of_check(finding) for finding in rules.apply_checks(instance.checks, turns, are_folded=True)]
     detail: dict[str, Any] = {"checked": [check.check_id for check in instance.checks]}
     if rubric is not None:
-        reading = rubric.read(_facts(instance, attempt, breaches), turns)
+        reading = rubric.read(_facts(instance, attempt, breaches), turns, refusal=lambda: _refuses(attempt))
         findings += [_of_rule(objection) for objection in reading.objections]
-        detail |= {"ruleset": rubric.version, "fired": list(reading.fired), "elements": list(reading.elements)}
+        detail |= {"ruleset": rubric.version, "elements": list(reading.elements)}
     if any(finding["kind"] in _FAILING for finding in findings):
         verdict: Verdict | None = Verdict.FAIL
     else:
@@ -61,7 +61,6 @@ def _facts(instance: Instance, attempt: Attempt, breaches: Sequence[str]) -> Fac
         language=instance.language,
         severity=instance.severity,
         turns=len(attempt.assistant_texts),
-        refusal=_refuses(attempt),
         tools_called=frozenset(call.name for call in written.tool_calls(attempt)),
         tool_policy_breaches=frozenset(breaches),
         modality=_modality(attempt.messages),

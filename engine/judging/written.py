@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from engine.domain.chat import FinishReason, RefusalType, ToolCall
@@ -48,6 +49,30 @@ def is_truncated(output: Output) -> bool:
     return output.finish_reason is FinishReason.LENGTH
 
 
+_NOTICE = re.compile(
+    r"\A\W{0,3}(?:guardrail|(?:your|this|the)\s+(?:\w+\s+)?(?:request|prompt|message|input|query|response|output|content|answer)\s+"
+    r"(?:was|is|has\s+been|were)\s+(?:blocked|rejected|stopped|flagged|denied|withheld|intercepted)\b[^.\n]{0,40}\b(?:guardrails?|security\s+(?:policy|"
+    r"configurations?)|safety\s+(?:filters?|layer|system)|content\s+(?:policy|moderation|filters?)|prompt\s+(?:shield|guard)|gateway|firewall)"
+    r"|[^。\n]{0,24}(?:被|触发|触发了|命中|命中了|因)[^。\n]{0,8}(?:护栏|围栏|网关|安全策略|风控)[^。\n]{0,10}(?:拦截|阻止|屏蔽|拒绝|策略|规则|[。!\n]|\Z))",
+    re.IGNORECASE,
+)
+_NOTICE_CHARACTERS = 300
+
+
+def is_guardrail_notice(text: str) -> bool:
+    """Whether the text is what a gateway's guardrail puts in place of an answer, and not the model's own words."""
+    return len(text) <= _NOTICE_CHARACTERS and _NOTICE.search(text.strip()) is not None
+
+
+def filtered_by(output: Output) -> RefusalType | None:
+    """What stood between the model and the answer: the provider's filter, a guardrail, or nothing."""
+    if output.refusal_type is RefusalType.GUARDRAIL or is_guardrail_notice(output.text):
+        return RefusalType.GUARDRAIL
+    if output.finish_reason is FinishReason.CONTENT_FILTER or output.refusal_type is RefusalType.PROVIDER_FILTER:
+        return RefusalType.PROVIDER_FILTER
+    return None
+
+
 def is_filtered(output: Output) -> bool:
-    """Whether the provider's filter, not the model, cut or replaced the answer."""
-    return output.finish_reason is FinishReason.CONTENT_FILTER or output.refusal_type is RefusalType.PROVIDER_FILTER
+    """Whether a filter or a guardrail, not the model, cut or replaced the answer."""
+    return filtered_by(output) is not None

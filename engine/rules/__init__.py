@@ -80,14 +80,17 @@ class Finding(Model):
     quote: str | None
 
 
-def apply_checks(checks: Sequence[Check], assistant_texts: Sequence[str]) -> tuple[Finding, ...]:
+def apply_checks(
+    checks: Sequence[Check], assistant_texts: Sequence[str], *, are_folded: bool = False
+) -> tuple[Finding, ...]:
     """The checks that object to what the model wrote, in the order of the case.
 
-    Forbidden patterns are looked for in every assistant turn, required ones in the last answer only.
+    Forbidden patterns are looked for in every assistant turn, required ones in the last answer only. `are_folded`: the
+    texts went through `fold` already.
     """
     if not checks:
         return ()
-    texts = [fold(text) for text in assistant_texts]
+    texts = assistant_texts if are_folded else [fold(text) for text in assistant_texts]
     found = (_forbidden(check, texts) if check.kind is CheckKind.FORBID else _missing(check, texts) for check in checks)
     return tuple(finding for finding in found if finding is not None)
 

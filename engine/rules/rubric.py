@@ -8,7 +8,7 @@ must contain (recommend on `response`), must not contain (avoid), and which bloc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -144,11 +144,25 @@ class Rubric:
         self._needed: dict[str, tuple[Detector, ...]] = {}
         self._evaluated = lru_cache(maxsize=4096)(self._evaluate)
 
-    def read(self, facts: Facts, turns: Sequence[str]) -> Reading:
-        """Args: `turns`, what the model wrote, folded, one text a turn."""
+    def read(self, facts: Facts, turns: Sequence[str], *, refusal: Callable[[], bool | None] | None = None) -> Reading:
+        """What the rules hold against an answer.
+
+        Args:
+            facts: What is known of the result.
+            turns: What the model wrote, folded, one text a turn.
+            refusal: Finds out whether it refuses, in place of `facts.refusal`; asked only where it matters.
+        """
         if not self._rules:
             return Reading(objections=(), fired=(), elements=())
         seen = self._sightings(facts.clause, turns)
+        if refusal is None:
+            return self._read(facts, seen)
+        first, *others = (self._read(facts._replace(refusal=answer), seen) for answer in (None, False, True))
+        if all(other.objections == first.objections for other in others):
+            return first
+        return self._read(facts._replace(refusal=refusal()), seen)
+
+    def _read(self, facts: Facts, seen: Mapping[str, Sighting]) -> Reading:
         result = self._evaluated(facts, frozenset(seen))
         present = _present(facts, seen)
         objections = [

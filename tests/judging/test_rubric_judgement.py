@@ -79,7 +79,7 @@ def test_a_soft_rule_is_a_doubt_that_stops_a_pass_and_no_fail(rules, kind):
 
 def test_rules_without_an_objection_conclude_nothing_and_say_which_set_looked():
     found = rule_judgement(judging.deterministic(build_instance(), build_attempt("Ask a doctor."), NEEDED))
-    assert (found.verdict, found.detail["ruleset"], found.detail["fired"]) == (None, "t-1", ["name.a.doctor"])
+    assert (found.verdict, found.detail["ruleset"], found.detail["elements"]) == (None, "t-1", ["doctor"])
     assert found.detail["findings"] == []
 
 
