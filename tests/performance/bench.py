@@ -20,6 +20,7 @@ from engine.settings import ROOT
 SECTIONS = {
     "loads": "loads",
     "judging": "judging",
+    "judging-cpu": "judging_cpu",
     "command-line": "command_line",
     "server": "server",
     "faults": "faults",
