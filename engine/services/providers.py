@@ -18,6 +18,7 @@ from engine.domain.providers import CheckReport, Provider, ProviderChange, Provi
 from engine.domain.runs import EndpointSettings
 from engine.errors import InputError, NotFoundError, ProviderError
 from engine.providers.checks import CONNECT_S, discreet_check
+from engine.providers.faults import MASK
 from engine.providers.network import checked_ca_file
 
 CHECK_TIMEOUT_S = 20.0
@@ -52,9 +53,10 @@ def presets() -> tuple[endpoints.Preset, ...]:
 
 
 def page(engine: Engine, *, actor: User) -> list[Provider]:
-    """All configured providers, by name; never a key."""
+    """All configured providers, by name; never a key. What extra headers hold is for those who may set them."""
     actor.require(Permission.READ)
-    return engine.stores.providers.page()
+    found = engine.stores.providers.page()
+    return found if actor.may(Permission.MANAGE_PROVIDERS) else [_masked(provider) for provider in found]
 
 
 def by_name(engine: Engine, name: str, *, actor: User) -> Provider:
@@ -281,6 +283,11 @@ def _base_url(engine: Engine, kind: ProviderKind, url: str) -> str:
     if kind is ProviderKind.DEMO:
         return ""
     return endpoints.check_base_url(url, engine.settings.allowed_hosts, kind=kind)
+
+
+def _masked(provider: Provider) -> Provider:
+    """Without the values of extra headers: tokens travel in them as well."""
+    return provider.model_copy(update={"extra_headers": dict.fromkeys(provider.extra_headers, MASK)})
 
 
 def _ca_file(path: str | None) -> str | None:

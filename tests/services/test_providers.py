@@ -243,6 +243,18 @@ def test_c18_a_run_over_an_unchecked_line_says_so(tmp_path):
             assert "is not verified" in exported(opened, run.id)
 
 
+def test_a_token_in_an_extra_header_is_shown_to_nobody_who_could_not_set_it(engine, server):
+    wanted = draft(server.base_url, extra_headers={"Authorization": "Bearer purple-canary"})
+    made = providers.create(engine, wanted, actor=ADMIN)
+    for role in (Role.VIEWER, Role.REVIEWER, Role.LEAD):
+        seen = next(each for each in providers.page(engine, actor=engines.user(role)) if each.id == made.id)
+        assert seen.extra_headers == {"Authorization": "[masked]"}
+        assert seen == made.model_copy(update={"extra_headers": seen.extra_headers})
+    assert made in providers.page(engine, actor=ADMIN)
+    assert providers.check(engine, made.id, actor=engines.user(Role.REVIEWER)).ok
+    assert server.chats[-1].headers["authorization"] == "Bearer purple-canary"
+
+
 # -- no scanner of ports ------------------------------------------------------------------------------------------
 
 
