@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine.domain.base import Model
+from engine.domain.calibration import Proportion
 from engine.domain.cases import Mode
 from engine.domain.clauses import CLAUSES
 from engine.domain.runs import ClauseCounts, ClauseRow
 from engine.reports.statistics import pass_rate_interval
 
 
-class Rate(Model):
-    """`count` of `judged`, with its 95 % interval; share and bounds are None for 0 of 0."""
-
-    count: int
-    judged: int
-    share: float | None
-    ci_low: float | None
-    ci_high: float | None
+class Rate(Proportion):
+    """A proportion made from its counts."""
 
     @classmethod
     def of(cls, count: int, judged: int) -> Rate:

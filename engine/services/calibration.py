@@ -1,4 +1,4 @@
-"""Measure judges against people's labels: in a file, without a database."""
+"""Measure judges against people: on the labels of a file, without a database, and on the decisions of a run."""
 
 from __future__ import annotations
 
@@ -8,25 +8,42 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
+from engine.assembly import Engine
+from engine.bank import ruleset
 from engine.bank.importers import reading
 from engine.bank.importers.base import SourceFile
+from engine.domain.accounts import Permission, User
 from engine.domain.base import utc_now
-from engine.domain.calibration import Agreement, Calibration
+from engine.domain.calibration import (
+    Agreement,
+    AuditStanding,
+    Calibration,
+    ControlStanding,
+    RunCalibration,
+)
 from engine.domain.cases import Expectation, Instance, Mode, Severity, Technique, Turn
 from engine.domain.chat import ChatModel, FinishReason, Message
 from engine.domain.clauses import BY_ID
+from engine.domain.providers import ProviderKind
 from engine.domain.runs import Attempt, ExecutionStatus, Output
 from engine.domain.verdicts import Judgement, Verdict
 from engine.errors import InputError, UnavailableError
 from engine.judging import LlmJudge, refusal
+from engine.providers.demo import JUDGE_MODEL as DEMO_JUDGE_MODEL
+from engine.reports import calibration as figures
 from engine.reports.agreement import agreement
+from engine.reports.summary import Rate
 from engine.rules import fold
 from engine.rules.rubric import Facts, Rubric, RuleSet
+from engine.services.providers import endpoint_of
 
-__all__ = ["Columns", "Judge", "Labelled", "SourceFile", "calibrate"]
+__all__ = ["Columns", "Contents", "Judge", "Labelled", "SourceFile", "calibrate", "contents", "measure", "of_run"]
 
 IN_FLIGHT = 8
 """Questions put to a judge model at once."""
+
+MOST_ASKED = 2000
+"""Rows that `measure` puts to a judge model; every row is a paid call."""
 
 DEFAULT_CLAUSE = "A.1.h"
 """Where a file names no clause: whatever else the law forbids."""
@@ -62,6 +79,15 @@ class Labelled(NamedTuple):
     prompt: str
     clause: str
 
+
+class Contents(NamedTuple):
+    """What a file with labels holds: how many rows, and for each column its distinct values, up to `VALUES_SHOWN`."""
+
+    rows: int
+    values: dict[str, tuple[str, ...]]
+
+
+VALUES_SHOWN = 50
 
 Opinions = Iterable[bool | None]
 
@@ -101,16 +127,117 @@ def calibrate(
         for row in rows:
             by_group[row.group or ""].append(row)
 
-    def figures(members: Sequence[Labelled]) -> Agreement:
+    def measured(members: Sequence[Labelled]) -> Agreement:
         judged = [row for row in members if id(row) in said]
         return agreement(((row.positive, said[id(row)]) for row in judged), empty=len(members) - len(judged))
 
     return Calibration(
-        **figures(rows).model_dump(),
+        **measured(rows).model_dump(),
         judge=judge.value,
         positive=tuple(positive),
         files=tuple(file.name for file in files),
-        groups={name: figures(members) for name, members in sorted(by_group.items())},
+        groups={name: measured(members) for name, members in sorted(by_group.items())},
+    )
+
+
+def contents(files: Sequence[SourceFile]) -> Contents:
+    """What can be chosen from. Raises BankError as `calibrate` does."""
+    rows, found = 0, dict[str, dict[str, None]]()
+    for file in files:
+        for _line, cells in _cells(file):
+            rows += 1
+            for name, value in cells.items():
+                values = found.setdefault(name, {})
+                if len(values) < VALUES_SHOWN:
+                    values[value] = None
+    return Contents(rows, {name: tuple(values) for name, values in found.items()})
+
+
+def measure(
+    engine: Engine,
+    judge: Judge,
+    files: Sequence[SourceFile],
+    columns: Columns,
+    *,
+    positive: Sequence[str],
+    provider_id: int | None = None,
+    model: str | None = None,
+    actor: User,
+) -> Calibration:
+    """`calibrate` with this installation's rules and, for `llm`, a configured provider; `model` None: its default.
+
+    Raises, beside what `calibrate` does:
+        InputError: `too_many_rows`: more than `MOST_ASKED` rows for a judge model; no provider was named.
+        NotFoundError: no such provider.
+    """
+    actor.require(Permission.REVIEW)
+    if judge is not Judge.LLM:
+        rules = ruleset.load(engine.settings.rules_file) if judge is Judge.RULE else None
+        return calibrate(judge, files, columns, positive=positive, rules=rules)
+    rows = contents(files).rows
+    if rows > MOST_ASKED:
+        raise InputError(
+            f"{rows:,} rows are more than the {MOST_ASKED:,} that are put to a judge model; measure on a sample",
+            code="too_many_rows",
+        )
+    if provider_id is None:
+        raise InputError("judge llm needs a provider", code="endpoint_missing")
+    provider = engine.stores.providers.get(provider_id)
+    if provider.kind == ProviderKind.DEMO and model is None:
+        model = DEMO_JUDGE_MODEL
+    endpoint = endpoint_of(engine, provider, model)
+    # Before anything is asked: calls that cost money are on the trail even if they come to nothing.
+    engine.record(actor, "judge.measure", f"provider:{provider_id}", model=endpoint.model, rows=rows)
+    client = engine.client(endpoint, key=engine.stored_key(provider_id), patient=True)
+    return calibrate(judge, files, columns, positive=positive, model=client, model_name=endpoint.model)
+
+
+def of_run(engine: Engine, run_id: int, *, actor: User) -> RunCalibration:
+    """How far a run's verdicts can be trusted: people's agreement, corrected rates, control cases, the audit.
+
+    Only the decisions on audited answers are a random sample of the automatic verdicts; whoever decided on another
+    answer chose it. So a corrected rate rests on audited answers alone once there are ten of them, on all before, and
+    says which. Doubtful answers have no automatic pass or fail and are in no figure of agreement.
+
+    Raises NotFoundError `run_not_found`.
+    """
+    actor.require(Permission.READ)
+    run = engine.stores.runs.get(run_id)
+    config = engine.stores.runs.config(run_id)
+    store = engine.stores.agreement
+    measured = figures.Measured(
+        effective={row.key: row for row in engine.stores.results.by_clause(run_id)},
+        automatic=store.automatic(run_id),
+        people=store.of_run(run_id),
+        audited=store.of_run(run_id, audited_only=True),
+        judge=store.of_model(run.judge_model, config.judge_prompt_version) if run.judge_model is not None else {},
+    )
+    earlier_run, before = store.controls_before(run_id, run.judge_model or "") or (None, ())
+    known = {outcome.control_id: outcome.verdict for outcome in before}
+    return RunCalibration(
+        run_id=run_id,
+        judge_model=run.judge_model,
+        prompt_version=config.judge_prompt_version,
+        clauses=figures.by_clause(measured, distrusted=config.distrusted_clauses),
+        pooled=figures.pooled(measured),
+        controls=tuple(
+            ControlStanding(**outcome.model_dump(), before=known.get(outcome.control_id))
+            for outcome in store.controls(run_id)
+        ),
+        earlier_run=earlier_run,
+        audit=None if config.audit is None else _audit(engine, run_id, config.audit.share, measured),
+    )
+
+
+def _audit(engine: Engine, run_id: int, share: float, measured: figures.Measured) -> AuditStanding:
+    drawn, confident = engine.stores.agreement.audited(run_id)
+    cells = figures.total(measured.audited.values())
+    return AuditStanding(
+        share=share,
+        drawn=drawn,
+        confident=confident,
+        reviewed=cells.n,
+        errors=Rate.of(cells.false_positive + cells.false_negative, cells.n),
     )
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, and_, case, delete, func, insert, select
+from sqlalchemy import ColumnElement, and_, case, delete, func, insert, select, text
 
 from engine.domain.calibration import Confusion
 from engine.domain.controls import ControlOutcome
 from engine.domain.verdicts import JudgeKind, Verdict
 from engine.store.database import Database
-from engine.store.shown import DECISIVE
-from engine.store.tables import attempts, controls, executions, judgements, reviews, runs
+from engine.store.shown import DECISIVE, with_shown_attempt
+from engine.store.tables import IS_AUDITED, attempts, controls, executions, judgements, reviews, runs
 
 DISTRUSTED = "distrusted"
 """How a judgement says that its judge had no vote on the clause; `said` beside it keeps what it concluded."""
@@ -72,8 +72,12 @@ class AgreementStore:
         )
         return self._confusions(query)
 
-    def of_run(self, run_id: int) -> dict[str, Confusion]:
-        """By clause: the automatic verdict of a run against people's newest decision on the same attempt."""
+    def of_run(self, run_id: int, *, audited_only: bool = False) -> dict[str, Confusion]:
+        """By clause: the automatic verdict of a run against people's newest decision on the same attempt.
+
+        `audited_only`: on the shown attempts of what was drawn for audit, which is a random sample; of the others
+        somebody chose what to look at.
+        """
         query = (
             select(executions.c.clause, attempts.c.automatic_verdict.label("said"), reviews.c.verdict, func.count())
             .select_from(
@@ -88,7 +92,36 @@ class AgreementStore:
             )
             .group_by(executions.c.clause, attempts.c.automatic_verdict, reviews.c.verdict)
         )
+        if audited_only:
+            query = query.where(text(f"executions.{IS_AUDITED}"), attempts.c.number == executions.c.shown_attempt)
         return self._confusions(query)
+
+    def automatic(self, run_id: int) -> dict[str, tuple[int, int]]:
+        """By clause: automatic passes, and automatic passes and fails, of the shown attempts."""
+        passed, _failed = DECISIVE
+        query = (
+            select(
+                executions.c.clause,
+                func.sum(case((attempts.c.automatic_verdict == passed, 1), else_=0)),
+                func.count(),
+            )
+            .select_from(with_shown_attempt())
+            .where(executions.c.run_id == run_id, attempts.c.automatic_verdict.in_(DECISIVE))
+            .group_by(executions.c.clause)
+        )
+        with self._database.reading() as connection:
+            return {clause: (passes, judged) for clause, passes, judged in connection.execute(query)}
+
+    def audited(self, run_id: int) -> tuple[int, int]:
+        """How many instances of a run were drawn for audit, and how many of them have an automatic pass or fail."""
+        query = (
+            select(func.count(), func.count(case((attempts.c.automatic_verdict.in_(DECISIVE), 1))))
+            .select_from(with_shown_attempt(even_without=True))
+            .where(executions.c.run_id == run_id, text(f"executions.{IS_AUDITED}"))
+        )
+        with self._database.reading() as connection:
+            drawn, confident = connection.execute(query).one()
+            return drawn, confident
 
     def _confusions(self, query: object) -> dict[str, Confusion]:
         counts: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
