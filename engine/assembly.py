@@ -129,9 +129,13 @@ class Engine:
                 "results cannot be stored, because their writer has stopped; restart the server", code="engine_stopped"
             )
 
+    def nobody_runs(self) -> bool:
+        """Whether no process works on runs: the one that did has died, and no other has taken over yet."""
+        return self.worker is None and self._lock.is_free()
+
     def try_lock(self) -> bool:
         """Take the engine lock for a moment, to act on runs that nobody works on. Release with `unlock`."""
-        return self._lock.acquire()
+        return self._lock.acquire(wait_s=0)
 
     def unlock(self) -> None:
         self._lock.release()

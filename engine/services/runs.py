@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 
 from engine import bank as banks
-from engine.assembly import Engine
+from engine.assembly import INTERRUPTED_BY_RESTART, Engine
 from engine.bank import ruleset
 from engine.domain.accounts import Permission, User
 from engine.domain.base import Page, utc_now
@@ -28,6 +28,7 @@ from engine.errors import ConflictError, EngineError, InputError, NotFoundError
 from engine.judging import PROMPT_VERSION, prompts
 from engine.runs import milestones
 from engine.runs.controls import CONTROL_MARKS
+from engine.runs.stopping import End
 from engine.services import judge_choice, judge_trust, questions
 from engine.services.judge_choice import JUDGE_IS_SUBJECT, SELF_JUDGED
 from engine.services.providers import endpoint_of, unverified_warnings
@@ -154,10 +155,14 @@ def get(engine: Engine, run_id: int, *, actor: User) -> Run:
 
 
 def _as_it_is(engine: Engine, run: Run) -> Run:
-    """A run that has ended is over for those who look, also while the store is too full to say so."""
-    if run.status.is_over or engine.worker is None:
+    """A run that nobody works on any more is over for those who look, also while the store does not say so: it is
+    full, the engine has died, or the process that ran it."""
+    if run.status.is_over:
         return run
-    end = engine.worker.unstored_end(run.id)
+    if engine.worker is not None:
+        end = engine.worker.unstored_end(run.id)
+    else:
+        end = End(RunStatus.INTERRUPTED, INTERRUPTED_BY_RESTART) if engine.nobody_runs() else None
     return run if end is None else run.model_copy(update={"status": end.status, "error": end.error, "waiting": None})
 
 

@@ -10,6 +10,9 @@ from engine.domain.base import rfc3339, utc_now
 from engine.errors import UnavailableError
 from engine.store.database import Database
 
+LOOKS_TAKE_S = 0.2
+"""A lock that is only looked at is free again by then."""
+
 
 class EngineLock:
     """Lies beside the database file, as `<name>.engine-lock`; `<name>.engine-holder` says who has it.
@@ -25,10 +28,14 @@ class EngineLock:
         # thread_local would let only the thread that took the lock give it back.
         self._lock = FileLock(self._lock_file, thread_local=False, mode=0o600)
 
-    def acquire(self) -> bool:
-        """Take the lock if it is free; whether this object holds it now."""
+    def acquire(self, *, wait_s: float = LOOKS_TAKE_S) -> bool:
+        """Take the lock if it is free; whether this object holds it now.
+
+        It waits a little: somebody who looks whether it is free holds it for a moment, and must not keep an engine from
+        starting.
+        """
         try:
-            self._lock.acquire(timeout=0)
+            self._lock.acquire(timeout=wait_s, poll_interval=0.02)
             self._holder_file.touch(mode=0o600)
             self._holder_file.write_text(
                 f"process {os.getpid()} ({self._name}) since {rfc3339(utc_now())}", encoding="utf-8"
@@ -48,6 +55,14 @@ class EngineLock:
         if self._lock.is_locked:
             self._holder_file.unlink(missing_ok=True)
             self._lock.release(force=True)
+
+    def is_free(self) -> bool:
+        """Whether nobody holds the lock: no process runs the engine now."""
+        try:
+            with FileLock(self._lock_file, thread_local=False, mode=0o600).acquire(timeout=0):
+                return True
+        except (Timeout, OSError):
+            return False
 
     def holder(self) -> str:
         """Who holds the lock, such as `process 123 (serve) since 2026-01-02T03:04:05.678Z`; empty when unknown.

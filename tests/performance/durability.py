@@ -25,6 +25,7 @@ from tests.performance.processes import model_server
 from tests.support import engines, forked, ledger
 from tests.support.command_line import CommandLine
 from tests.support.contending import contend
+from tests.support.creating import create_twice
 from tests.support.mixed_load import mixed_load
 from tests.support.scripted_server import ScriptedServer, Step
 from tests.support.served import Server
@@ -39,7 +40,9 @@ PAGE = 4096 + 24
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Measure what a crash, a full disk and a crowd cost.")
     parser.add_argument("--minutes", type=float, default=5, help="of sixteen threads beside runs")
-    parser.add_argument("--tries", type=int, default=50, help="of two processes that want the same run")
+    parser.add_argument(
+        "--tries", type=int, default=50, help="of two processes that want the same run, and of creators that die"
+    )
     options = parser.parse_args(arguments)
     figures = [
         *_server_ends(),
@@ -47,6 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         *_full_disks(),
         *_refused_starts(),
         *_two_processes(options.tries),
+        *_creators_that_die(options.tries),
         *_crowd(options.minutes * 60),
     ]
     finish("Durability: times, two processes, sixteen threads", figures)
@@ -156,6 +160,14 @@ def _two_processes(tries: int) -> Iterator[Figure]:
         other = forked.ForkedCommandLine(second, one.folder, BANK_FILE=one.variables["BANK_FILE"])
         refused = sum(contend(one, other, model) for _ in range(tries))
     yield Figure(f"A11: second processes refused in {tries} tries", refused, "", tries, at_least=True)
+
+
+def _creators_that_die(tries: int) -> Iterator[Figure]:
+    """B6; a second run ends the program."""
+    with forked.forking() as forker, _installation(forker) as command:
+        for number in range(tries):
+            create_twice(command, f"key-{number}")
+    yield Figure("B6: creators killed before their answer, same run by the same key", tries, "", tries, at_least=True)
 
 
 def _crowd(seconds: float) -> Iterator[Figure]:

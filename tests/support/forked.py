@@ -109,7 +109,7 @@ class Forker:
 
 
 class ForkedCommandLine(CommandLine):
-    """A `CommandLine` whose commands cost no start of an interpreter.
+    """A `CommandLine` whose commands cost no start of an interpreter; after `-c` comes Python instead of a command.
 
     As `user`, where that is set: permissions mean nothing to root.
     """
@@ -175,7 +175,10 @@ def _become(told: dict[str, object]) -> None:
         if told["user"] is not None:
             os.setuid(int(str(told["user"])))
         sys.argv = ["magistrate", *told["arguments"]]  # type: ignore[misc]
-        magistrate()
+        if sys.argv[1] == "-c":
+            exec(sys.argv[2], {"__name__": "__main__"})
+        else:
+            magistrate()
         code = 0
     except SystemExit as end:
         code = end.code or 0
