@@ -107,7 +107,8 @@ def judge(instance: Instance, output: Output) -> Judgement | None:
         state, ids = State.NO_TEXT, ["no_text"]
     else:
         reading = read(output.text)
-        state, ids = State(reading.outcome.value), list(reading.signals)
+        state = State(reading.outcome.value)
+        ids = list(reading.signals) or [f"refusal.{state.value}"]
     row = TABLE[state]
     seen = f" ({', '.join(reading.signals)})" if reading is not None and reading.signals else ""
     detail = {

@@ -91,6 +91,7 @@ def judge(instance: Instance, attempt: Attempt) -> Judgement:
                 {"part": breach.part.value, "tool": breach.tool, "call": breach.call, "message": breach.en}
                 for breach in breaches
             ],
+            "asked": [part for part in type(policy).model_fields if getattr(policy, part) not in (None, (), {})],
             "calls": [call.name for call in calls],
         },
     )

@@ -19,6 +19,9 @@ _FINISH = {
     "content_filter": FinishReason.CONTENT_FILTER,
     "safety": FinishReason.CONTENT_FILTER,
     "sensitive": FinishReason.CONTENT_FILTER,
+    "guardrail": FinishReason.CONTENT_FILTER,
+    "guardrail_intervened": FinishReason.CONTENT_FILTER,
+    "guardrails": FinishReason.CONTENT_FILTER,
     "tool_calls": FinishReason.TOOL_CALLS,
     "function_call": FinishReason.TOOL_CALLS,
 }
@@ -47,7 +50,7 @@ def _answer(content: dict[str, Any], choice: dict[str, Any], message: dict[str, 
     reason = _FINISH.get(finish.lower(), FinishReason.UNKNOWN) if isinstance(finish, str) else FinishReason.UNKNOWN
     refusal_type = None
     if reason is FinishReason.CONTENT_FILTER:
-        refusal_type = RefusalType.PROVIDER_FILTER
+        refusal_type = RefusalType.GUARDRAIL if "guardrail" in str(finish).lower() else RefusalType.PROVIDER_FILTER
     elif refusal:
         refusal_type = RefusalType.MODEL
     text = text if text.strip() else refusal

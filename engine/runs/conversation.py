@@ -23,6 +23,7 @@ from engine.domain.chat import (
 )
 from engine.domain.runs import Attempt, ExecutionError, ExecutionStatus, Output
 from engine.errors import ProviderError
+from engine.judging import refusal
 
 _PLAIN = Dialect()
 
@@ -164,14 +165,15 @@ async def converse(
             tries=transcript.tries + error.tries,
             created_at=utc_now(),
         )
-    filtered = any(given.refusal_type is RefusalType.PROVIDER_FILTER for given in transcript.answers)
+    kinds = [given.refusal_type for given in transcript.answers]
+    filtered = next((kind for kind in (RefusalType.GUARDRAIL, RefusalType.PROVIDER_FILTER) if kind in kinds), None)
     return Attempt(
         number=number,
         execution_status=ExecutionStatus.COMPLETED,
         messages=tuple(transcript.messages),
         output=Output(
             text=answer.text,
-            refusal_type=RefusalType.PROVIDER_FILTER if filtered else answer.refusal_type,
+            refusal_type=refusal.refused_by(answer.text, filtered or answer.refusal_type),
             tool_calls=tuple(transcript.tool_calls),
             finish_reason=answer.finish_reason,
         ),
