@@ -366,16 +366,21 @@ def _require_over(run: Run) -> None:
 
 
 def _require_provider(engine: Engine, run_id: int) -> None:
-    """The model can only be asked while its provider, which holds the key, is there."""
-    subject = engine.stores.runs.config(run_id).subject
-    if subject.provider_id is None:
-        return
-    try:
-        engine.stores.providers.get(subject.provider_id)
-    except NotFoundError as error:
-        raise ConflictError(
-            f"run {run_id} cannot go on: its provider {subject.name!r} was deleted", code="run_not_resumable"
-        ) from error
+    """A model can only be asked while its provider, which holds the key, is there; so can a judge."""
+    config = engine.stores.runs.config(run_id)
+    asked = [(config.subject, "its provider {name!r} was deleted")]
+    if config.judge is not None and engine.stores.runs.get(run_id).auto_judge:
+        way_out = "the provider {name!r} of its judge was deleted; judge the run by another judge first"
+        asked.append((config.judge, way_out))
+    for settings, words in asked:
+        if settings.provider_id is None:
+            continue
+        try:
+            engine.stores.providers.get(settings.provider_id)
+        except NotFoundError as error:
+            raise ConflictError(
+                f"run {run_id} cannot go on: {words.format(name=settings.name)}", code="run_not_resumable"
+            ) from error
 
 
 def _reopened(engine: Engine, run_id: int) -> Reopened:

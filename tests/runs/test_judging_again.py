@@ -180,3 +180,25 @@ def test_a_judge_that_is_down_costs_every_answer_one_quick_try(installation, ser
         judge.always(None)
         runs.judge(engine, run.id, only_missing=True, actor=ADMIN)
         assert engines.until_over(engine, run.id).verdict_counts.none == 0
+
+
+def test_a_run_whose_judge_is_gone_goes_on_once_it_has_another(installation, server, judge):
+    refusing = [True]
+    running.questions_meet(server, lambda place, _: Step(status=401) if place >= 3 and refusing[0] else None)
+    with installation(8) as engine:
+        subject = running.provider(engine, server.base_url, name="subject", max_concurrency=1)
+        gone = running.provider(engine, judge.base_url, name="gone")
+        spec = SPEC.model_copy(update={"provider_id": subject.id, "judge_provider_id": gone.id})
+        run = engines.until_over(engine, runs.start(engine, spec, actor=ADMIN).id)
+        assert (run.status, run.completed_count) == (RunStatus.INTERRUPTED, 3)
+        refusing[0] = False
+        providers.delete(engine, gone.id, actor=ADMIN)
+        with pytest.raises(ConflictError, match="judge the run by another judge first") as refused:
+            runs.resume(engine, run.id, actor=ADMIN)
+        assert refused.value.code == "run_not_resumable"
+        other = running.provider(engine, judge.base_url, name="other")
+        runs.judge(engine, run.id, judge_provider_id=other.id, actor=ADMIN)
+        assert engines.until_over(engine, run.id).status == RunStatus.INTERRUPTED
+        runs.resume(engine, run.id, actor=ADMIN)
+        run = engines.until_over(engine, run.id)
+        assert (run.status, run.completed_count, run.verdict_counts.none) == (RunStatus.COMPLETED, 8, 0)
