@@ -22,7 +22,8 @@ def validate_bank(
     """Check a bank in files and say what is wrong, where, and what to do; needs no database. Exit 1: findings."""
     from engine.bank import validation
 
-    counts, findings = validation.validate_file(file or load_settings().bank_file)
+    settings = load_settings()
+    counts, findings = validation.validate_file(file or settings.bank_file, rules_file=settings.rules_file)
     held = {"instances": counts.instances, "cases": counts.cases, "clauses": counts.clauses, "modes": counts.modes}
     if as_json:
         told = [finding.model_dump(mode="json") for finding in findings]

@@ -76,7 +76,7 @@ def endpoint_given(
         wrong_use("--base-url needs --model, the name of the model to examine")
     if key_variable is not None and key_variable not in os.environ:
         wrong_use(f"--api-key-env: the environment variable {key_variable} is not set")
-    address = providers.check_base_url(url, settings.allowed_hosts)
+    address = providers.check_base_url(url, settings.allowed_hosts, kind=kind)
     return EndpointSettings(
         provider_id=None,
         name=urlsplit(address).netloc,

@@ -60,6 +60,37 @@ def resume(run_id: RunId, as_json: AsJson = False) -> None:
         watch(engine, run_id, as_json=as_json)
 
 
+def retry_errors(run_id: RunId, as_json: AsJson = False) -> None:
+    """Ask again what failed to execute, and nothing else; earlier attempts are kept."""
+    from engine.services import runs
+
+    with opened_engine("retry-errors", worker=True) as (engine, actor):
+        runs.retry_errors(engine, run_id, actor=actor)
+        watch(engine, run_id, as_json=as_json)
+
+
+def judge(
+    run_id: RunId,
+    judge_provider: Annotated[str | None, typer.Option(help="Another judge's provider, by name.")] = None,
+    judge_model: Annotated[str | None, typer.Option(help="Another judge's model.")] = None,
+    only_missing: Annotated[bool, typer.Option("--only-missing", help="Verdicts that are there stay.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Judge the stored answers again; the model under test is not called."""
+    from engine.services import runs
+
+    with opened_engine("judge", worker=True) as (engine, actor):
+        runs.judge(
+            engine,
+            run_id,
+            judge_provider_id=provider_named(engine, judge_provider).id if judge_provider is not None else None,
+            judge_model=judge_model,
+            only_missing=only_missing,
+            actor=actor,
+        )
+        watch(engine, run_id, as_json=as_json)
+
+
 def cancel(run_id: RunId) -> None:
     """Ask a run to end, wherever it is executed; what is finished stays."""
     from engine.services import runs

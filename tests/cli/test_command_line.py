@@ -257,7 +257,8 @@ def test_serve_writes_a_settings_file_for_its_owner_only(magistrate):
 
 
 def test_every_command_has_help(magistrate):
-    for command in ("init-db", "migrate", "backup", "serve", "run", "resume", "cancel", "runs", "export"):
+    commands = ["init-db", "migrate", "backup", "serve", "run", "resume", "retry-errors", "judge", "cancel", "runs"]
+    for command in [*commands, "export"]:
         assert "Usage" in magistrate(command, "--help").stdout
 
 

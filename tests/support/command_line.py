@@ -32,13 +32,14 @@ class CommandLine:
     def database(self) -> Path:
         return self.folder / "platform.db"
 
-    def start(self, *arguments: object, **variables: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: object, stderr: int = subprocess.PIPE, **variables: str) -> subprocess.Popen[str]:
+        """The command under way; `stderr` may be a terminal's file descriptor."""
         return subprocess.Popen(
             [str(MAGISTRATE), *map(str, arguments)],
             cwd=self.folder,
             env={**self.variables, **variables},
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
             text=True,
             encoding="utf-8",
         )
