@@ -86,19 +86,28 @@ def test_a_decision_in_one_tab_never_lands_on_what_another_tab_has_moved_on_to(
 
 
 def test_two_quick_clicks_start_one_run(finished: str, context: BrowserContext, tmp_path: Path) -> None:
+    def started() -> int:
+        with engines.opened(tmp_path, run_worker=False) as engine:
+            return runs.page(engine, actor=engines.ADMIN).total
+
     page = opened(context, f"{finished}/runs", "Runs")
     twice(page.get_by_role("button", name="Start the run"))
     expect(page.get_by_text(re.compile(r"^Run 2 · "))).to_be_visible()
-    page.wait_for_timeout(1500)
     settled(page)
+    page.wait_for_timeout(1500)  # for a second run that must not come
+    settled(page)
+    assert started() == 2
     page.goto(f"{finished}/")
     expect(page.get_by_role("button", name="Run the demo")).to_be_visible()
     settled(page)
     twice(page.get_by_role("button", name="Run the demo"))
-    page.wait_for_timeout(2500)
+    deadline = time.monotonic() + 30
+    while started() < 3 and time.monotonic() < deadline:
+        page.wait_for_timeout(250)
     settled(page)
-    with engines.opened(tmp_path, run_worker=False) as engine:
-        assert runs.page(engine, actor=engines.ADMIN).total == 3
+    page.wait_for_timeout(1500)
+    settled(page)
+    assert started() == 3
 
 
 def test_a_key_left_with_tab_is_saved_and_a_closed_form_is_found_again_as_it_was(
