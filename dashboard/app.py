@@ -77,6 +77,7 @@ pages = {
         page("runs", _("Runs"), "play_circle"),
         page("results", _("Results"), "fact_check"),
         page("review", _("Review"), "balance"),
+        page("calibration", _("Judges"), "gavel"),
         page("bank", _("Bank"), "library_books"),
     ],
     _("Set up"): [page("providers", _("Providers"), "dns"), account, page("guide", _("Guide"), "menu_book")],

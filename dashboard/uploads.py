@@ -21,17 +21,18 @@ METHODS = frozenset({"PUT", "DELETE"})
 HELD = 1000
 """Pages remembered; the one that offered longest ago is forgotten first and offers anew when it is drawn again."""
 
-_offers: OrderedDict[str, int] = OrderedDict()
+_offers: OrderedDict[str, tuple[int, Permission]] = OrderedDict()
+"""By page: whose session, and the right that sending a file there takes."""
 _lock = threading.Lock()
 
 
-def offer() -> None:
-    """Let the page that is being drawn send files, for the session of its signed-in person."""
+def offer(needed: Permission = Permission.MANAGE_BANKS) -> None:
+    """Let the page that is being drawn send files, for the session of its signed-in person and while they may."""
     context, held = get_script_run_ctx(), session.current()
     if context is None or held is None:
         return
     with _lock:
-        _offers[context.session_id] = held.session_id
+        _offers[context.session_id] = held.session_id, needed
         _offers.move_to_end(context.session_id)
         while len(_offers) > HELD:
             _offers.popitem(last=False)
@@ -41,8 +42,9 @@ def allowed(method: str, path: str) -> bool:
     """Whether a request to Streamlit's upload route comes from such a page. Waits for the database."""
     page, _, file = path.removeprefix(f"{ROUTE}/").partition("/")
     with _lock:
-        session_id = _offers.get(page)
-    if method not in METHODS or not file or "/" in file or session_id is None:
+        offered = _offers.get(page)
+    if method not in METHODS or not file or "/" in file or offered is None:
         return False
+    session_id, needed = offered
     found = accounts.by_session(session.engine(), session_id)
-    return found is not None and found.user.may(Permission.MANAGE_BANKS)
+    return found is not None and found.user.may(needed)

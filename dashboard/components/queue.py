@@ -102,12 +102,17 @@ def draw_standing(total: int, *, run_id: int | None) -> None:
     st.caption(text)
 
 
+def state(item: QueueItem) -> Verdict | None:
+    """What it came as; a result that was drawn for audit has a verdict that the judges were sure of."""
+    return {QueueReason.JUDGE_FORMAT_ERROR: Verdict.JUDGE_FORMAT_ERROR, QueueReason.AUDIT: item.automatic_verdict}.get(
+        item.why, Verdict.NEEDS_HUMAN_REVIEW
+    )
+
+
 def draw_why(item: QueueItem) -> None:
     """The state it is in, why it is here, and whether the run was a simulated one."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        verdict.draw(
-            Verdict.JUDGE_FORMAT_ERROR if item.why is QueueReason.JUDGE_FORMAT_ERROR else Verdict.NEEDS_HUMAN_REVIEW
-        )
+        verdict.draw(state(item))
         st.caption(_("Run {id}").format(id=item.run_id), width="content")
         if runs.get(session.engine(), item.run_id, actor=session.user()).simulated:
             verdict.simulated()

@@ -16,6 +16,9 @@ from engine.domain.verdicts import Judgement, Review
 from engine.errors import EngineError
 from engine.services import results
 
+DISTRUSTED = "distrusted"
+"""How a judgement says that its judge has lost its vote on the clause."""
+
 
 def draw(result: ResultDetail) -> None:
     draw_head(result)
@@ -55,6 +58,13 @@ def draw_trail(result: ResultDetail) -> None:
                 if result.review is not None:
                     st.caption(_("decided by a person; the automatic verdict was"), width="content")
                     verdict.draw(result.automatic_verdict)
+            if result.audited:
+                st.badge(
+                    _("drawn for audit"),
+                    icon=":material/shuffle:",
+                    color="blue",
+                    help=_("Chosen at random before the run: a person looks at it even if the judges are sure."),
+                )
         if result.error is not None:
             fault.draw_item(result.error.code, result.error.message)
         for judgement in result.judgements:
@@ -83,6 +93,13 @@ def draw_judgement(judgement: Judgement) -> None:
                 st.caption(_("did not conclude"), width="content")
             else:
                 verdict.draw(judgement.verdict)
+            if (judgement.detail or {}).get("doubt") == DISTRUSTED:
+                st.badge(
+                    _("no vote here"),
+                    icon=":material/how_to_vote:",
+                    color="orange",
+                    help=_("People contradicted this judge too often on this clause, so a person decides instead."),
+                )
         untrusted.say(reason(judgement))
 
 

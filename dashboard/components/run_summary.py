@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard import faults, words
-from dashboard.components import fault, run_title, untrusted, verdict
+from dashboard.components import fault, judge_alarm, run_title, untrusted, verdict
 from dashboard.i18n import _
 from engine.domain.runs import Run
 from engine.services.reports import Rate, Totals
@@ -22,7 +22,7 @@ def draw(run: Run, totals: Totals, *, skipped: dict[str, int]) -> None:
         )
     if run.error:
         fault.draw_run(run.error)
-    for warning in run.warnings:
+    for warning in judge_alarm.draw(run):
         st.warning(faults.sentence(warning) or untrusted.label(warning, limit=500), icon=":material/warning:")
     draw_figures(run, totals)
     verdict.counts(run, skipped=skipped)

@@ -275,6 +275,8 @@ class ResultDetail(Result):
     attempts_history: tuple[Attempt, ...]
     reviews: tuple[Review, ...]
     instance: Instance
+    audited: bool = False
+    """Whether it was drawn, before anything was asked, to be looked at by a person even if the judges are sure."""
 
 
 class QueueItem(Result):

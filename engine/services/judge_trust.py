@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from engine.assembly import Engine
 from engine.bank import control_cases
@@ -11,8 +13,10 @@ from engine.domain.calibration import Confusion
 from engine.domain.cases import Instance
 from engine.domain.controls import ControlCase
 from engine.domain.runs import AuditPlan, EndpointSettings
+from engine.domain.verdicts import Verdict
 from engine.judging import PROMPT_VERSION
 from engine.review.audit import drawn
+from engine.runs.controls import CONTROL_MARKS
 
 MARK = "the judge has no vote on clause "
 """How the warnings of `distrust` begin, so that judging again can put new ones in their place."""
@@ -40,6 +44,61 @@ def distrust(engine: Engine, judge: EndpointSettings | None) -> Distrust:
         f"less than the floor of {floor:.0%}; its results there go to review"
         for clause, cells in low.items()
     )
+
+
+class NoVote(NamedTuple):
+    """A clause on which the judge has no vote: it agreed with people on `agreed` of `judged` answers."""
+
+    clause: str
+    agreed: int
+    judged: int
+
+
+class Missed(NamedTuple):
+    """A control case that the judge is wrong on."""
+
+    control_id: str
+    said: Verdict
+    expected: Verdict
+
+
+class Moved(NamedTuple):
+    """A control case on which the judge says otherwise than in the run before."""
+
+    control_id: str
+    run_id: int
+    was: Verdict
+    now: Verdict
+
+
+class Alarms(NamedTuple):
+    """What the warnings of a run say about its judge, and the warnings about anything else."""
+
+    no_vote: tuple[NoVote, ...]
+    missed: tuple[Missed, ...]
+    moved: tuple[Moved, ...]
+    others: tuple[str, ...]
+
+
+_WRONG, _MOVED = map(re.escape, CONTROL_MARKS)
+_NO_VOTE_TEXT = re.compile(rf"{re.escape(MARK)}([\w.]+): it agreed with people on (\d+) of (\d+) answers")
+_MISSED_TEXT = re.compile(rf"{_WRONG}([a-z0-9-]+): (\w+) instead of (\w+)$")
+_MOVED_TEXT = re.compile(rf"{_MOVED}(\d+): control case ([a-z0-9-]+) was (\w+) then and is (\w+) now$")
+
+
+def alarms(warnings: Sequence[str]) -> Alarms:
+    """Take the warnings of a run apart, for faces that show them together or in another language."""
+    no_vote, missed, moved, others = list[NoVote](), list[Missed](), list[Moved](), list[str]()
+    for text in warnings:
+        if found := _NO_VOTE_TEXT.match(text):
+            no_vote.append(NoVote(found[1], int(found[2]), int(found[3])))
+        elif found := _MISSED_TEXT.match(text):
+            missed.append(Missed(found[1], Verdict(found[2]), Verdict(found[3])))
+        elif found := _MOVED_TEXT.match(text):
+            moved.append(Moved(found[2], int(found[1]), Verdict(found[3]), Verdict(found[4])))
+        else:
+            others.append(text)
+    return Alarms(tuple(no_vote), tuple(missed), tuple(moved), tuple(others))
 
 
 def control_set(engine: Engine, judge: EndpointSettings | None) -> tuple[ControlCase, ...]:

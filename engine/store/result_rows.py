@@ -140,6 +140,7 @@ def details(connection: Connection, ids: Sequence[int]) -> list[ResultDetail]:
                 attempts_history=tuple(history),
                 reviews=tuple(decisions[row.id]),
                 instance=Instance.model_validate_json(row.body),
+                audited=row.audit,
             )
         )
     return found
