@@ -108,4 +108,16 @@ def sentence(text: str) -> str | None:
         "the default judge is the model under test, so it was left out; name a judge to have it judge itself": _(
             "The default judge is the model under test, so it was left out; name a judge to have it judge itself."
         ),
+        "the engine has died, the server's log says why; restart the server, then resume to go on": _(
+            "The engine has died; the server's log says why. Restart the server, then resume to go on."
+        ),
+        "the endpoint refuses system messages; their text is sent before the first user message": _(
+            "The endpoint refuses system messages; their text is sent before the first user message."
+        ),
+        "the endpoint refuses to stream; answers are asked for whole": _(
+            "The endpoint refuses to stream; answers are asked for whole."
+        ),
+        "asked to say hello, the model said something else; it may not be a chat model": _(
+            "Asked to say hello, the model said something else; it may not be a chat model."
+        ),
     }.get(text)

@@ -15,6 +15,8 @@ from engine.domain.clauses import BY_ID
 from engine.domain.runs import ExecutionStatus, RunStatus, Waiting, WaitingReason
 from engine.domain.verdicts import JudgeKind, QueueReason, ReviewVerdict
 
+CAPABILITIES = ("chat", "system_message", "multi_turn", "tools", "vision", "json", "streaming")
+
 
 def run_status(status: RunStatus) -> str:
     return {
@@ -43,19 +45,25 @@ def mode(value: Mode) -> str:
     }[value]
 
 
-def skipped(reason: str) -> str:
-    """Why instances were left out; the engine stores it as `no vision, system_message`."""
-    known = {
+def capability(name: str) -> str:
+    """Something a model can do, such as `tools`; a name we have no word for stays as it is."""
+    return {
         "chat": _("chat"),
         "system_message": _("system message"),
         "multi_turn": _("several turns"),
         "tools": _("tools"),
         "vision": _("images"),
-    }
+        "json": _("JSON"),
+        "streaming": _("streaming"),
+    }.get(name, name)
+
+
+def skipped(reason: str) -> str:
+    """Why instances were left out; the engine stores it as `no vision, system_message`."""
     names = reason.removeprefix("no ").split(", ")
-    if not all(name in known for name in names):
+    if not all(name in CAPABILITIES for name in names):
         return reason
-    return _("the model lacks: {names}").format(names=", ".join(known[name] for name in names))
+    return _("the model lacks: {names}").format(names=", ".join(capability(name) for name in names))
 
 
 def severity(value: Severity) -> str:

@@ -8,7 +8,17 @@ from functools import partial
 import streamlit as st
 
 from dashboard import session
-from dashboard.components import download, errors, filters, pager, result_detail, result_table, run_progress, verdict
+from dashboard.components import (
+    download,
+    errors,
+    filters,
+    pager,
+    result_detail,
+    result_table,
+    run_again,
+    run_progress,
+    verdict,
+)
 from dashboard.i18n import _
 from engine.services import results, runs
 
@@ -58,5 +68,7 @@ with detail, errors.shown():
     elif not page.total:
         st.info(_("No result matches these filters."), icon=":material/filter_alt_off:")
     elif selected is not None:
-        result_detail.draw(results.get(engine, run.id, selected, actor=user))
+        result = results.get(engine, run.id, selected, actor=user)
+        result_detail.draw(result)
+        run_again.draw_retry_one(run, result)
 filters.write_address()

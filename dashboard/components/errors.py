@@ -29,6 +29,8 @@ def words(error: EngineError) -> str:
         "run_not_terminal": _("The run is still going. Cancel it or wait for its end."),
         "run_terminal": _("The run is already over."),
         "run_not_resumable": _("Only a cancelled, failed or interrupted run can be resumed."),
+        "nothing_to_retry": _("No question of this run failed to execute."),
+        "judge_gone": _("The provider of this run's judge was deleted. Choose another judge."),
         "stale_review": _("Somebody else has reviewed this meanwhile. Look again before you decide."),
         "provider_in_use": _("A run that is not over uses this provider."),
         "name_taken": _("This name is taken."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard import session, words
-from dashboard.components import errors
+from dashboard.components import errors, run_again
 from dashboard.i18n import _, ngettext
 from engine.domain.accounts import Permission
 from engine.domain.runs import Run
@@ -27,8 +27,14 @@ def draw(run: Run) -> None:
             with errors.shown():
                 runs.resume(session.engine(), run.id, actor=session.user())
                 st.rerun()
+        if run.error_count:
+            run_again.draw_retry_errors(run)
+        run_again.draw_judge(run)
         if st.button(_("Delete"), key="run_actions.delete", icon=":material/delete:"):
             st.session_state[session.DELETING_RUN] = run.id
+            run_again.close_judging()
+    if st.session_state.get(session.JUDGING_RUN) == run.id:
+        run_again.ask_how_to_judge(run)
     if st.session_state.get(session.DELETING_RUN) == run.id:
         confirm(run)
 

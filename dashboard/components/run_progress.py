@@ -7,7 +7,16 @@ import time
 import streamlit as st
 
 from dashboard import session, words
-from dashboard.components import clause_chart, error_kinds, errors, judge_alarm, run_title, untrusted, verdict
+from dashboard.components import (
+    clause_chart,
+    error_kinds,
+    errors,
+    judge_alarm,
+    run_findings,
+    run_title,
+    untrusted,
+    verdict,
+)
 from dashboard.i18n import _
 from engine.domain.accounts import Permission
 from engine.domain.runs import Progress, Run, RunStatus
@@ -56,7 +65,8 @@ def draw(run_id: int) -> None:
         st.progress(min(now.share_done, 1.0), text=headline(now))
         verdict.counts(now.run, skipped=results.skipped(engine, run_id, actor=user))
         draw_waiting(now.run)
-        judge_alarm.draw(now.run)
+        run_findings.draw_capabilities(now.run)
+        run_findings.draw_warnings(judge_alarm.draw(now.run))
         error_kinds.draw(run_id)
     st.subheader(_("By clause, as it fills"))
     clause_chart.draw_progress(reports.by_clause(engine, run_id, actor=user), key=f"run_progress.clauses.{run_id}")

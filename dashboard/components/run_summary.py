@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import faults, words
-from dashboard.components import fault, judge_alarm, run_title, untrusted, verdict
+from dashboard import words
+from dashboard.components import fault, judge_alarm, run_findings, run_title, untrusted, verdict
 from dashboard.i18n import _
 from engine.domain.runs import Run
 from engine.services.reports import Rate, Totals
@@ -22,10 +22,10 @@ def draw(run: Run, totals: Totals, *, skipped: dict[str, int]) -> None:
         )
     if run.error:
         fault.draw_run(run.error)
-    for warning in judge_alarm.draw(run):
-        st.warning(faults.sentence(warning) or untrusted.label(warning, limit=500), icon=":material/warning:")
+    run_findings.draw_warnings(judge_alarm.draw(run))
     draw_figures(run, totals)
     verdict.counts(run, skipped=skipped)
+    run_findings.draw_capabilities(run)
 
 
 def draw_figures(run: Run, totals: Totals) -> None:
