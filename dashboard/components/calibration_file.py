@@ -57,14 +57,17 @@ def draw(providers: Sequence[Provider]) -> None:
             choices = draw_choices(held, providers)
             made_of = fingerprint(files, repr(choices))
             draw_button(files, held, choices, made_of)
+    measured_of, measured = st.session_state.get(MEASURED, (None, None))
+    fresh = bool(files) and measured is not None and measured_of == made_of
     with outcome:
-        measured_of, measured = st.session_state.get(MEASURED, (None, None))
         if not files:
             st.caption(_("Drop a file with answers and people's labels. Neither the file nor the figures are stored."))
-        elif measured is not None and measured_of == made_of:
+        elif fresh:
             draw_figures(measured)
         else:
             st.caption(_("Choose the columns and the labels that count as positive, then measure."))
+    if fresh and measured.groups:
+        draw_groups(measured)
 
 
 def take_files() -> list[calibration.SourceFile]:
@@ -267,7 +270,7 @@ def measure(files: Sequence[calibration.SourceFile], choices: Choices, made_of: 
 
 
 def draw_figures(found: Calibration) -> None:
-    """Kappa with its interval, accuracy, both error rates, the matrix, and the same by group."""
+    """Kappa with its interval, accuracy, both error rates, and the matrix."""
     cells = found.confusion
     columns = st.columns(4)
     with columns[0]:
@@ -287,8 +290,6 @@ def draw_figures(found: Calibration) -> None:
             )
         )
     calibration_run.draw_matrix(cells, positive=_("positive"), negative=_("negative"), key=KEY("matrix"))
-    if found.groups:
-        draw_groups(found)
 
 
 def group_frame(found: Calibration) -> pd.DataFrame:
@@ -315,7 +316,7 @@ def draw_groups(found: Calibration) -> None:
         height=min(calibration_run.ROW_HEIGHT * (len(frame) + 1) + 2, calibration_run.ROW_HEIGHT * 16),
         key=f"{KEY('groups')}.{language()}",
         column_config={
-            "group": st.column_config.TextColumn(_("group"), width=130),
+            "group": st.column_config.TextColumn(_("group"), width=260),
             "n": st.column_config.NumberColumn(_("answers"), width=64, format="localized"),
             "kappa": st.column_config.TextColumn(_("kappa"), width=130, alignment="right"),
             "accuracy": st.column_config.TextColumn(_("accuracy"), width=120, alignment="right"),

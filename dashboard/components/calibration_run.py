@@ -118,7 +118,6 @@ def draw_sample(pooled: JudgeFigures) -> None:
 
 def clause_frame(rows: Sequence[ClauseCalibration]) -> pd.DataFrame:
     """One row a clause, every figure with what it is of."""
-    none = Confusion()
     return pd.DataFrame(
         {
             "clause": [words.clause(row.clause) for row in rows],
@@ -126,49 +125,60 @@ def clause_frame(rows: Sequence[ClauseCalibration]) -> pd.DataFrame:
             "bounds": [words.interval(row.passed.ci_low, row.passed.ci_high) for row in rows],
             "agreed": [say.agreed(row.agreement.confusion) for row in rows],
             "kappa": [say.kappa_line(row.agreement) for row in rows],
-            "judge": [say.agreed(row.judge.confusion if row.judge is not None else none) for row in rows],
+            "judge": [judge_model(row) for row in rows],
             "corrected": [say.corrected(row.corrected) for row in rows],
             "basis": [say.rests_on(row) for row in rows],
-            "vote": [_("no vote") if row.distrusted else "" for row in rows],
         }
     )
+
+
+def judge_model(row: ClauseCalibration) -> str:
+    """How often people confirmed the judge model's own votes, and that it has lost its vote where it has."""
+    cells = row.judge.confusion if row.judge is not None else Confusion()
+    if row.distrusted:
+        return f"{_('no vote')} · {words.of(cells.true_positive + cells.true_negative, cells.n)}"
+    return say.agreed(cells)
 
 
 def draw_clauses(rows: Sequence[ClauseCalibration]) -> None:
     frame = clause_frame(rows)
     judged_by_model = any(row.judge is not None or row.distrusted for row in rows)
-    order = ["clause", "vote", "rate", "bounds", "agreed", "kappa", "judge", "corrected", "basis"]
+    order = ["clause", "rate", "bounds", "agreed", "kappa", "judge", "corrected", "basis"]
     st.dataframe(
         frame,
         hide_index=True,
         row_height=ROW_HEIGHT,
         height=ROW_HEIGHT * (len(frame) + 1) + 2,
         key=f"{KEY('clauses')}.{language()}",
-        column_order=[name for name in order if judged_by_model or name not in ("judge", "vote")],
+        column_order=[name for name in order if name != "judge" or judged_by_model],
         column_config={
-            "clause": st.column_config.TextColumn(_("clause"), width=160),
-            "vote": st.column_config.TextColumn(
-                _("judge"), width=64, help=_("Where people contradicted the judge model too often, it has no vote.")
-            ),
-            "rate": st.column_config.TextColumn(_("pass rate"), width=120, alignment="right"),
-            "bounds": st.column_config.TextColumn(_("95 % interval"), width=110, alignment="right"),
+            "clause": st.column_config.TextColumn(_("clause"), width=158),
+            "rate": st.column_config.TextColumn(_("pass rate"), width=118, alignment="right"),
+            "bounds": st.column_config.TextColumn(_("95 % interval"), width=104, alignment="right"),
             "agreed": st.column_config.TextColumn(
                 _("confirmed"),
-                width=120,
+                width=116,
                 alignment="right",
                 help=_(
                     "Automatic passes and fails of this run that people looked at, and how many they left as they were."
                 ),
             ),
-            "kappa": st.column_config.TextColumn(_("kappa"), width=130, alignment="right"),
+            "kappa": st.column_config.TextColumn(_("kappa"), width=122, alignment="right"),
             "judge": st.column_config.TextColumn(
                 _("judge model"),
-                width=120,
+                width=124,
                 alignment="right",
-                help=_("The judge model's own votes, over every run with this model and these prompts."),
+                help=_(
+                    "The judge model's own votes, over every run with this model and these prompts. Where people "
+                    "contradicted it too often, it has no vote."
+                ),
             ),
-            "corrected": st.column_config.TextColumn(_("corrected rate"), width=165, alignment="right"),
-            "basis": st.column_config.TextColumn(_("rests on, or why there is none"), width=210),
+            "corrected": st.column_config.TextColumn(_("corrected rate"), width=158, alignment="right"),
+            "basis": st.column_config.TextColumn(
+                _("rests on"),
+                width=152,
+                help=_("The decisions that the corrected rate rests on, or why there is none."),
+            ),
         },
         alt=_("Agreement with people by clause"),
     )

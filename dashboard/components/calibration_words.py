@@ -58,9 +58,9 @@ def corrected(found: Corrected | None) -> str:
 def rests_on(figures: JudgeFigures) -> str:
     """Which decisions a corrected rate rests on, or why there is none."""
     if figures.basis is Basis.AUDITED:
-        return _("audited answers: {n}").format(n=words.count(figures.audited))
+        return _("audited: {n}").format(n=words.count(figures.audited))
     if figures.basis is Basis.EVERY:
-        return _("all decisions: {n}; no random sample").format(n=words.count(figures.agreement.n))
+        return _("decisions: {n}, not random").format(n=words.count(figures.agreement.n))
     return why_not(figures.uncorrected)
 
 
@@ -68,7 +68,7 @@ def why_not(reason: Uncorrected | None) -> str:
     return {
         None: "",
         Uncorrected.NO_VERDICTS: _("no automatic pass or fail"),
-        Uncorrected.NO_DECISIONS: _("no decision of people yet"),
-        Uncorrected.ONE_CLASS: _("people saw only passes or only fails"),
-        Uncorrected.NO_BETTER_THAN_CHANCE: _("the verdicts tell nothing apart"),
+        Uncorrected.NO_DECISIONS: _("no decision yet"),
+        Uncorrected.ONE_CLASS: _("people saw one kind only"),
+        Uncorrected.NO_BETTER_THAN_CHANCE: _("no better than chance"),
     }[reason]

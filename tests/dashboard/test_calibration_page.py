@@ -14,9 +14,10 @@ from dashboard.components import calibration_run, judge_alarm
 from dashboard.components import calibration_words as say
 from engine.assembly import Engine
 from engine.domain.accounts import Role
-from engine.domain.calibration import Basis, Confusion, Uncorrected
+from engine.domain.calibration import Basis, Confusion, JudgeFigures, Uncorrected
 from engine.domain.verdicts import ReviewVerdict
 from engine.reports.agreement import of_confusion
+from engine.reports.summary import Rate
 from engine.services import calibration, judge_trust, reviews, runs
 from engine.settings import ROOT
 from tests.dashboard.conftest import App
@@ -71,7 +72,7 @@ def test_a_run_that_nobody_has_reviewed_shows_nothing_of_nothing(bench: Callable
     assert (metric(test, "Verdicts confirmed"), metric(test, "Kappa")) == ("n/a", "n/a")
     row = frame(test, "basis").iloc[0]
     assert (row["rate"], row["agreed"]) == ("100.0 % (12 of 12)", "n/a (0 of 0)")
-    assert (row["corrected"], row["basis"]) == ("n/a", "no decision of people yet")
+    assert (row["corrected"], row["basis"]) == ("n/a", "no decision yet")
     assert "Nobody has looked at an automatic pass or fail" in texts(test)
     assert "Nothing of this run was drawn for audit." in texts(test)
 
@@ -128,7 +129,7 @@ def test_a_clause_without_the_judges_vote_is_marked_in_table_alarm_and_trail(
     made.decide(made.run(), ReviewVerdict.FAIL)
     made.run()
     test = app(made.engine, at="calibration")
-    assert frame(test, "basis").iloc[0]["vote"] == "no vote"
+    assert frame(test, "basis").iloc[0]["judge"] == "no vote · 0 of 12"
     assert any("no vote on clauses (1): A\\.5\\.b (agreed on 0 of 12)" in each.value for each in test.warning)
     assert "no vote here" in texts(app(made.engine, at="results"))
 
@@ -166,13 +167,12 @@ def test_a_viewer_sees_the_figures_and_no_form(bench: Callable[..., Bench], app:
 
 
 def test_what_a_corrected_rate_rests_on_is_said() -> None:
-    row = calibration.figures.JudgeFigures
     cells = of_confusion(Confusion(true_positive=3))
-    nothing = calibration.Rate.of(0, 0)
+    nothing = Rate.of(0, 0)
     values = {"passed": nothing, "automatic": nothing, "agreement": cells, "audited": 2, "judge": None}
-    made = row(**values, corrected=None, basis=Basis.EVERY, uncorrected=None)
-    assert say.rests_on(made) == "all decisions: 3; no random sample"
-    assert say.rests_on(made.model_copy(update={"basis": Basis.AUDITED})) == "audited answers: 2"
+    made = JudgeFigures(**values, corrected=None, basis=Basis.EVERY, uncorrected=None)
+    assert say.rests_on(made) == "decisions: 3, not random"
+    assert say.rests_on(made.model_copy(update={"basis": Basis.AUDITED})) == "audited: 2"
     said = {say.why_not(reason) for reason in Uncorrected}
     assert len(said) == len(Uncorrected)
 
