@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.dashboard.serving import served
+
+expect.set_options(timeout=30_000)  # a busy machine is slow, not wrong
 
 ARGUMENTS = [
     "--no-sandbox",

@@ -46,6 +46,7 @@ def opened(context: BrowserContext, url: str, heading: str) -> Page:
 
 def twice(button: Locator) -> None:
     """Two clicks as an impatient hand makes them."""
+    button.scroll_into_view_if_needed()
     box = button.bounding_box()
     assert box is not None
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
