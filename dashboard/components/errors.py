@@ -63,6 +63,12 @@ def words(error: EngineError) -> str:
         "bad_bank_name": _("Choose a name of small letters, digits, - and _."),
         "nothing_to_import": _("No case can be made of these files; nothing was stored."),
         "password_too_long": _("The password is too long."),
+        "unknown_column": _("The files do not have the same columns."),
+        "unknown_clause": _("There is no such clause."),
+        "labels_of_one_class": _("Some labels must count as positive and some not, or there is nothing to measure."),
+        "too_many_rows": _("These are too many rows for a judge model; every row is a call. Measure on a sample."),
+        "endpoint_missing": _("Choose the judge's provider first."),
+        "judge_unavailable": _("The judge model could not be reached; nothing was measured."),
     }.get(error.code)
     if isinstance(error, TooManyAttempts):
         known = _("Too many attempts. Try again in {n} s.").format(n=max(1, round(error.retry_after_s)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -185,6 +186,17 @@ def test_long_lists_of_control_cases_are_cut_with_how_many_are_left() -> None:
 # a labelled file
 
 
+def test_lists_of_objects_are_read_as_well_as_tables(engine: Engine, app: App) -> None:
+    lines = [{"answer": "I cannot help with that.", "label": "refused"}, {"answer": "Boil water.", "label": "helped"}]
+    for name, body in (
+        ("labels.json", json.dumps(lines)),
+        ("labels.jsonl", "\n".join(json.dumps(each) for each in lines)),
+    ):
+        test = uploaded(app(engine, at="calibration"), (name, body.encode()))
+        click(test, "calibration.file.measure")
+        assert metric(test, "Kappa") == "1.00"
+
+
 def test_a_file_is_measured_with_columns_and_labels_proposed(engine: Engine, app: App) -> None:
     test = uploaded(app(engine, at="calibration"), ("labels.csv", SHEET.encode()))
     assert "6 rows" in texts(test)
@@ -213,6 +225,7 @@ def test_a_file_that_cannot_be_measured_is_refused_in_words(engine: Engine, app:
     assert "line 2" in test.error[0].value.replace("\\", "")
     uploaded(test, ("labels.csv", b"answer,label\nI cannot help.,refused\nNo.,refused\n"))
     click(test, "calibration.file.measure")
+    assert "Some labels must count as positive and some not" in test.error[0].value
     assert "every label is one of the positive ones" in test.error[0].value.replace("\\", "")
 
 
@@ -251,6 +264,19 @@ def test_the_page_takes_files_from_those_who_may_review(engine: Engine, app: App
     assert needed == "review"
     (page,) = uploads._offers
     assert uploads.allowed("PUT", f"{uploads.ROUTE}/{page}/file")
+
+
+def test_the_address_follows_the_run_and_is_followed(bench: Callable[..., Bench], app: App) -> None:
+    made = bench()
+    first, second = made.run(), made.run()
+    test = app(made.engine, at="calibration", run=str(first.id))
+    picker = next(each for each in test.selectbox if (each.key or "").startswith("calibration.run."))
+    assert picker.value == first.id
+    picker.set_value(second.id).run()
+    assert dict(test.query_params)["run"] == str(second.id)
+    test.query_params["run"] = str(first.id)
+    test.run()
+    assert next(each for each in test.selectbox if (each.key or "").startswith("calibration.run.")).value == first.id
 
 
 def test_a_run_of_the_address_beyond_the_listed_ones_is_shown(bench: Callable[..., Bench], app: App) -> None:
