@@ -196,6 +196,11 @@ def moment(when: datetime | None) -> str:
     return f"{here.month}月{here.day}日 {here:%H:%M}" if language() == "zh" else f"{here.day} {here:%b %H:%M}"
 
 
+def clock(when: datetime) -> str:
+    """`14:02:11` where the reader is, for what is only seconds or minutes away."""
+    return f"{when.astimezone(zone()):%H:%M:%S}"
+
+
 def utc(when: datetime | None) -> str:
     """The same instant in UTC, for the hover."""
     return "" if when is None else f"{when.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -91,9 +91,9 @@ def draw_waiting(run: Run) -> None:
     if run.waiting is None:
         return
     until = (
-        " " + _("Next try at {time}.").format(time=words.moment(run.waiting.until))
+        " " + _("Next try at {time}.").format(time=words.clock(run.waiting.until))
         if run.waiting.until is not None
         else ""
     )
     st.warning(f"{words.waiting(run.waiting)}{until}", icon=":material/hourglass_top:")
-    untrusted.say(run.waiting.message)
+    st.caption(untrusted.label(run.waiting.message, limit=500))

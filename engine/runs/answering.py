@@ -107,6 +107,11 @@ class Answering:
         span = times[-1] - times[0] if len(times) > 1 else 0.0
         return (len(times) - 1) / span if span > 0 else None
 
+    @property
+    def left(self) -> int:
+        """Items that have neither an answer nor an error of this job yet."""
+        return self._plan.left + self.in_flight + self._breaker.holds
+
     def pace(self) -> Pace:
         return self._subject.pace()
 

@@ -48,6 +48,8 @@ class Live(NamedTuple):
     """Items the endpoint may be asked at once now."""
     elapsed_s: float | None = None
     """Since this job began, by a clock that nobody sets."""
+    left: int | None = None
+    """Results that a job which goes over them again has not settled yet; None for one that goes through the plan."""
 
 
 class RunExecution:
@@ -76,6 +78,8 @@ class RunExecution:
         self._stopping = Stopping()
         self._closing = asyncio.Event()
         self._answering: Answering | None = None
+        self._judging: JudgingSide | None = None
+        self._to_judge = 0
         self._began = time.monotonic()
 
     # -- seen from outside ------------------------------------------------------------------------------------------
@@ -84,8 +88,18 @@ class RunExecution:
         elapsed_s = time.monotonic() - self._began
         answering = self._answering
         if answering is None:
-            return Live(0, None, elapsed_s=elapsed_s)
-        return Live(answering.in_flight, answering.rate_per_s(), answering.waiting, answering.pace().limit, elapsed_s)
+            return Live(0, None, elapsed_s=elapsed_s, left=self._left())
+        pace = answering.pace()
+        return Live(
+            answering.in_flight, answering.rate_per_s(), answering.waiting, pace.limit, elapsed_s, left=self._left()
+        )
+
+    def _left(self) -> int | None:
+        if self._job.kind is JobKind.RETRY:
+            return len(self._job.execution_ids) if self._answering is None else self._answering.left
+        if self._job.kind is JobKind.JUDGE and self._judging is not None:
+            return self._to_judge - self._judging.concluded - self._judging.left_as_they_were
+        return None
 
     def stop(self, status: RunStatus, error: str | None = None) -> None:
         """Take no further item; finish or drop what is in flight; end as `status`. On the loop's thread only."""
@@ -240,6 +254,7 @@ class RunExecution:
         find = functools.partial(self._stores.results.to_judge, self.run_id, only_missing=self._job.only_missing)
         ids = await asyncio.to_thread(find)
         async with JudgingSide(judges, self._commits, self._stopping, self._guarded) as judging:
+            self._judging, self._to_judge = judging, len(ids)
             beside = [
                 asyncio.create_task(self._guarded(self._judge_again(ids, judging))),
                 asyncio.create_task(self._guarded(self._watch_judge(config, judges))),

@@ -108,6 +108,8 @@ class JudgingSide:
         self.judges = judges
         self.left_as_they_were = 0
         """Answers that kept an earlier verdict, because the judge could not be reached."""
+        self.concluded = 0
+        """Answers that got a verdict, or the note that there is none."""
         self._commits = commits
         self._stopping = stopping
         self._waiting: asyncio.Queue[_Waiting | None] = asyncio.Queue(max(1, judges.at_once * BACKLOG))
@@ -187,6 +189,7 @@ class JudgingSide:
         return kind
 
     def _conclude(self, execution: Execution, attempt: Attempt, judgements: Judgements) -> None:
+        self.concluded += 1
         verdict = self.judges.conclude(execution, attempt, judgements)
         milestones.reached(milestones.JUDGED)
         write = self._commits.judged(execution.execution_id, attempt.number, verdict=verdict, judgements=judgements)

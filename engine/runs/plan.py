@@ -21,6 +21,12 @@ class Plan:
         self._ids = deque(execution_ids)
         self._read: deque[Execution] = deque()
         self._reading: asyncio.Task[None] | None = None
+        self._being_read = 0
+
+    @property
+    def left(self) -> int:
+        """Executions nobody has taken yet."""
+        return len(self._read) + self._being_read + len(self._ids)
 
     def __bool__(self) -> bool:
         """Whether anything is left."""
@@ -41,10 +47,12 @@ class Plan:
 
     async def _read_on(self) -> None:
         some = [self._ids.popleft() for _ in range(min(READ_AT_ONCE, len(self._ids)))]
+        self._being_read = len(some)
         try:
             self._read.extend(await asyncio.to_thread(self._stores.results.planned, some))
         except BaseException:
             self._ids.extendleft(reversed(some))  # the next who wants one asks the store again
             raise
         finally:
+            self._being_read = 0
             self._reading = None

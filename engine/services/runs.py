@@ -178,6 +178,8 @@ def progress(engine: Engine, run_id: int, *, actor: User) -> Progress:
     elif run.started_at is not None:
         elapsed_s = max(0.0, ((run.finished_at or utc_now()) - run.started_at).total_seconds())
     rate = live.rate_per_s if live is not None else None
+    if live is not None and live.left is not None:
+        done = run.total_count - live.left  # what is asked or judged again is not done until it is done again
     left = run.total_count - done
     return Progress(
         run=run,

@@ -16,7 +16,7 @@ import pytest
 
 from engine.api import events
 from engine.domain.accounts import Role
-from tests.support import engines
+from tests.support import engines, running
 from tests.support.scripted_server import ScriptedServer, Step
 
 from .conftest import Api, beside, installed, problem
@@ -88,6 +88,20 @@ def test_a_run_is_followed_to_its_end(tmp_path: Path) -> None:
         assert [each["status"] for each in seen].index("completed") == len(seen) - 1
         assert any(each["in_flight"] for each in seen)
         assert seen[-1]["verdict_counts"] == api.get(f"/runs/{run['id']}").json()["verdict_counts"]
+
+
+def test_what_is_gone_over_again_is_not_done_until_it_is_done_again(tmp_path: Path) -> None:
+    with slow(tmp_path) as (api, server, run):
+        running.questions_meet(server, lambda n, _: Step(status=400, body={"error": "no"}) if n < 5 else None)
+        assert engines.until_over(api.engine, run["id"]).error_count == 5
+        judge = {"judge_provider_id": run["provider_id"], "judge_model": "j"}
+        for route, body, again in (("retry-errors", None, 5), ("judge", judge, 12)):
+            assert api.post(f"/runs/{run['id']}/{route}", body).status_code == 202
+            with following(api, run["id"]) as answer:
+                seen = list(told(answer.iter_lines()))
+            done = [each["done"] for each in seen]
+            assert done[-1] == 12 and 12 - again <= min(done) < 12, route
+            assert seen[-1]["status"] == "completed" and seen[-1]["errors"] == 0
 
 
 def test_a_run_that_is_over_is_one_event(api: Api, run: dict[str, Any]) -> None:
