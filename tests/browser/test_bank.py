@@ -10,8 +10,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from engine.domain.banks import CaseFilter
 from engine.services import banks
-from tests.browser.test_hands import opened
-from tests.browser.test_hostile_text import settled
+from tests.browser.steps import opened, settled
 from tests.support import engines
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, expect
 
 from engine.domain.runs import ResultFilter, RunSpec
 from engine.services import providers, results, runs
-from tests.browser.test_hostile_text import settled
-from tests.browser.test_main_job import sign_in
+from tests.browser.steps import opened, settled
 from tests.dashboard.serving import served
-from tests.support import engines
+from tests.support import engines, running
+from tests.support.scripted_server import ScriptedServer, Step
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -29,19 +29,6 @@ def finished(tmp_path: Path) -> Iterator[str]:
         )
     with served(tmp_path, DEMO_ANSWER_SECONDS="0") as address:
         yield address
-
-
-def opened(context: BrowserContext, url: str, heading: str) -> Page:
-    """A page of its own, signed in where nobody is yet."""
-    page = context.new_page()
-    page.goto(url)
-    title = page.get_by_role("heading", name=heading, exact=True)
-    expect(title.or_(page.get_by_label("User name"))).to_be_visible()
-    if not title.is_visible():
-        sign_in(page)
-        expect(title).to_be_visible()
-    settled(page)
-    return page
 
 
 def twice(button: Locator) -> None:
@@ -185,3 +172,31 @@ def test_the_guide_is_one_click_away_on_a_first_start(address: str, context: Bro
     expect(page.get_by_role("heading", name="3. Run the demo")).to_be_visible()
     page.get_by_role("link", name="Back to the overview").click()
     expect(page.get_by_role("heading", name="Overview", exact=True)).to_be_visible()
+
+
+def test_what_failed_is_asked_again_from_the_page_and_one_question_from_the_results(
+    tmp_path: Path, context: BrowserContext
+) -> None:
+    bank = engines.write_bank(tmp_path / "bank", [engines.case(number) for number in range(8)])
+    with ScriptedServer(capable=True) as server:
+        running.questions_meet(server, lambda n, _: Step(status=400, body={"error": "no"}) if n < 3 else None)
+        with engines.opened(tmp_path, bank_file=bank) as engine:
+            provider = running.provider(engine, server.base_url)
+            spec = RunSpec(profile="full", auto_judge=True, provider_id=provider.id)
+            assert engines.until_over(engine, runs.start(engine, spec, actor=engines.ADMIN).id).error_count == 3
+        with served(tmp_path, BANK_FILE=str(bank)) as address:
+            page = opened(context, f"{address}/runs", "Runs")
+            page.get_by_role("button", name="Retry errors (3)").click()
+            # The live card stands between the two; the button is gone once nothing is left to retry.
+            expect(page.get_by_role("button", name="Retry errors")).to_have_count(0)
+            expect(page.get_by_role("button", name="Judge again")).to_be_visible()
+            expect(page.get_by_text("0 of 8", exact=True).last).to_be_visible()
+            settled(page)
+            asked = len(running.questions(server))
+            page.get_by_role("button", name="Open the results").click()
+            expect(page.get_by_role("button", name="Retry this one")).to_be_visible()
+            settled(page)
+            page.get_by_role("button", name="Retry this one").click()
+            expect(page.get_by_text(re.compile(r"· [23] attempts"))).to_be_visible()
+            settled(page)
+            assert len(running.questions(server)) == asked + 1

@@ -17,7 +17,7 @@ from engine.domain.providers import ProviderDraft, ProviderKind
 from engine.domain.runs import ResultFilter, RunSpec
 from engine.domain.verdicts import ReviewVerdict
 from engine.services import providers, results, reviews, runs
-from tests.browser.test_main_job import OWN, sign_in
+from tests.browser.steps import OWN, settled, sign_in
 from tests.dashboard.hostile import CORPUS
 from tests.dashboard.serving import served
 from tests.support import engines
@@ -74,12 +74,6 @@ def address(tmp_path: Path) -> Iterator[str]:
         engines.until_over(engine, runs.start(engine, broken, actor=engines.ADMIN).id)
     with served(tmp_path) as address:
         yield address
-
-
-def settled(page: Page) -> None:
-    """The script has run to its end and what it drew is there."""
-    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
-    expect(page.locator("[data-stale=true]")).to_have_count(0)
 
 
 def look(page: Page, url: str, heading: str) -> None:

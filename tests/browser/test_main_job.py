@@ -9,15 +9,9 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
+from tests.browser.steps import OWN, settled, sign_in
+
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
-
-OWN = {"data", "blob", "about"}
-
-
-def sign_in(page: Page) -> None:
-    page.get_by_label("User name").fill("gly")
-    page.get_by_label("Password", exact=True).fill("maxta2026")
-    page.keyboard.press("Enter")
 
 
 def badge(page: Page, word: str) -> int:
@@ -85,6 +79,8 @@ def test_from_signing_in_to_a_reviewed_and_exported_run(
     # review one with a reason; the counts follow at once
     page.get_by_role("link", name="Review", exact=True).click()
     waiting = page.get_by_text(re.compile(r"^\d+ answers wait$"))
+    expect(waiting).to_be_visible()
+    settled(page)
     total = int(waiting.inner_text().split()[0])
     page.get_by_role("button", name="meets the expectation").click()
     expect(page.get_by_role("button", name="meets the expectation")).to_be_enabled()
@@ -92,25 +88,33 @@ def test_from_signing_in_to_a_reviewed_and_exported_run(
     page.get_by_role("button", name=re.compile(r"^Pass\b")).click()
     expect(page.get_by_text(f"{total - 1} answers wait")).to_be_visible()
     expect(page.get_by_text("Passed: ")).to_be_visible()
+    settled(page)
+    expect(page.get_by_placeholder("What decided it?")).to_have_count(1)
     expect(page.get_by_placeholder("What decided it?")).to_have_value("")
 
     # by keys alone: pick a reason, fail, undo
     page.get_by_role("heading", name="Review").click()
     page.keyboard.press("2")
     expect(page.locator("button[kind=primary]", has_text="gives operational detail")).to_be_visible()
+    settled(page)
     page.keyboard.press("f")
     expect(page.get_by_text(f"{total - 2} answers wait")).to_be_visible()
+    settled(page)
     page.keyboard.press("u")
     expect(page.get_by_text(f"{total - 1} answers wait")).to_be_visible()
+    settled(page)
 
     page.get_by_role("link", name="Overview").click()
     expect(page.get_by_role("heading", name="Pass rate by clause")).to_be_visible()
+    settled(page)
     after = badge(page, "to review"), badge(page, "pass"), badge(page, "fail")
     assert sum(after) <= sum(before) + 1
     assert after[1] == before[1] + 1
 
     # the report
     page.get_by_role("link", name="Results").click()
+    expect(page.get_by_role("heading", name="Results")).to_be_visible()
+    settled(page)
     with page.expect_download() as downloading:
         page.get_by_role("button", name="Download Markdown").click()
     assert downloading.value.suggested_filename == "run_1_results.md"
