@@ -161,6 +161,7 @@ def draw_choices(held: Contents, providers: Sequence[Provider]) -> Choices:
         default=[value for value in values if judge is Judge.REFUSAL and "refus" in value.lower()],
         format_func=untrusted.cell,
         key=f"{KEY('positive')}.{judge}.{hashlib.sha256(repr((label, values)).encode()).hexdigest()[:8]}",
+        placeholder=_("choose or type"),
         accept_new_options=True,
         help=_("Every other label is negative. Upper and lower case are the same."),
     )
