@@ -96,16 +96,20 @@ class Answering:
         self._may_ask.set()
         self._settled = asyncio.Event()
         self._over = asyncio.Event()
+        self._began = time.monotonic()
         self._finished_at: deque[float] = deque(maxlen=_RATE_WINDOW)
         self._served: set[str | None] = set()
         self._shown: Waiting | None = None
         self._shown_at = float("-inf")
 
     def rate_per_s(self) -> float | None:
-        """Items finished per second over the last ones."""
+        """Items finished per second over the last ones, or since the asking began while they are few."""
         times = tuple(self._finished_at)
-        span = times[-1] - times[0] if len(times) > 1 else 0.0
-        return (len(times) - 1) / span if span > 0 else None
+        if not times:
+            return None
+        whole = len(times) < _RATE_WINDOW
+        since, count = (self._began, len(times)) if whole else (times[0], len(times) - 1)
+        return count / (times[-1] - since) if times[-1] > since else None
 
     @property
     def left(self) -> int:

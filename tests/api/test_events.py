@@ -87,6 +87,8 @@ def test_a_run_is_followed_to_its_end(tmp_path: Path) -> None:
         assert seen[0]["status"] in ("pending", "probing", "running")
         assert [each["status"] for each in seen].index("completed") == len(seen) - 1
         assert any(each["in_flight"] for each in seen)
+        rates = [each["rate"] for each in seen if each["rate"] is not None]
+        assert rates and max(rates) <= 1 / 0.15, "one at a time, each after 0.15 s"
         assert seen[-1]["verdict_counts"] == api.get(f"/runs/{run['id']}").json()["verdict_counts"]
 
 
