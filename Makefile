@@ -25,7 +25,7 @@ run: setup ## set everything up and serve on http://127.0.0.1:8501
 
 test: setup ## the whole suite with the coverage gate; browser tests skip where no browser is found
 	@rm -f .coverage .coverage.*
-	@$(BIN)/python -m coverage run -m pytest
+	@$(BIN)/python -m coverage run -m pytest --numprocesses auto --dist loadfile
 	@$(BIN)/python -m coverage combine --quiet
 	@$(BIN)/python -m coverage report
 
