@@ -1,10 +1,10 @@
 """Tells a provider that is down, or refuses the key, from items that fail by themselves.
 
-An item that could not reach its provider is held back, not stored. One that got through right after shows that the
-failures were the items' own, and they are stored as errors. Several failures in a row raise a suspicion, which one
-small trial call settles: answered, the provider is up and the items are asked once more; not answered, the circuit
-is open: no item is taken until a later trial call, after a growing pause, is answered. What was held during an outage
-is then asked anew, as if nothing had happened.
+An item that could not reach its provider is held back, not stored. One that was asked after it and got through shows
+that the failure was the item's own, and it is stored as an error; an answer to what was asked before shows nothing.
+Several failures in a row raise a suspicion, which one small trial call settles: answered, the provider is up and the
+items are asked once more; not answered, the circuit is open: no item is taken until a later trial call, after a growing
+pause, is answered. What was held during an outage is then asked anew, as if nothing had happened.
 """
 
 from __future__ import annotations
@@ -44,6 +44,14 @@ OWN_FAULTS = 2
 Failed = tuple[Execution, Attempt]
 
 
+class _Held(NamedTuple):
+    """`at`: when it came back, by the breaker's clock."""
+
+    execution: Execution
+    attempt: Attempt
+    at: float
+
+
 class Settled(NamedTuple):
     """What becomes of items that were held back."""
 
@@ -64,11 +72,12 @@ class Breaker:
         self._suspicious_calls = min(SUSPICIOUS_CALLS, at_once + 2)
         self._pause_max_s = pause_max_s
         self._clock = clock
-        self._held: list[Failed] = []
+        self._held: list[_Held] = []
         self._faults: Counter[int] = Counter()
         self._refused = 0
         self._failed_items = 0
         self._cleared_until = -math.inf
+        self._last_failure = -math.inf
         self._open_since: float | None = None
         self._waiting: Waiting | None = None
         self._next_trial = math.inf
@@ -93,14 +102,16 @@ class Breaker:
     def item(self, execution: Execution, attempt: Attempt) -> Settled:
         """An item came back from its provider: what may be stored now, this one included, and what is asked anew."""
         code = None if attempt.error is None else attempt.error.code
+        now = self._clock()
         if code == KEY_REFUSED or code in UNREACHED:
-            self._held.append((execution, attempt))
+            self._held.append(_Held(execution, attempt, now))
+            self._last_failure = now
             if code == KEY_REFUSED:
                 self._refuse(attempt.error.message if attempt.error is not None else "")
             else:
                 self._failed_items += 1
             return NOTHING
-        settled = self._answered()
+        settled = self._answered(asked_at=now - attempt.latency_ms / 1000)
         return Settled([*settled.store, (execution, attempt)], settled.ask_again)
 
     def tick(self, calls_failed: int, *, idle: bool) -> bool:
@@ -130,25 +141,27 @@ class Breaker:
             self._refuse(error.message)
             return NOTHING
         self._cleared_until = now + PATIENCE_AFTER_ANSWER_S
-        return self._answered()
+        return self._answered(asked_at=math.inf)
 
     # -- what follows -----------------------------------------------------------------------------------------------
 
-    def _answered(self) -> Settled:
-        """Somebody is there. Decides about what was held back."""
-        held, self._held = self._held, []
+    def _answered(self, *, asked_at: float) -> Settled:
+        """Somebody was there at `asked_at` or later. Decides about what had come back by then."""
+        if self._open_since is not None and asked_at < self._open_since:
+            return NOTHING
+        held = [each for each in self._held if each.at <= asked_at]
+        self._held = [each for each in self._held if each.at > asked_at]
         was_open, few = self.is_open, self._failed_items < SUSPICIOUS_ITEMS
         self._close()
-        self._refused = self._failed_items = 0
-        if not held:
-            return NOTHING
+        if self._last_failure <= asked_at:
+            self._refused = self._failed_items = 0
         if was_open:
-            return Settled([], [execution for execution, _ in held])
+            return Settled([], [each.execution for each in held])
         if few:
-            return Settled(held, [])
+            return Settled([(each.execution, each.attempt) for each in held], [])
         store: list[Failed] = []
         again: list[Execution] = []
-        for execution, attempt in held:
+        for execution, attempt, _ in held:
             self._faults[execution.execution_id] += 1
             if self._faults[execution.execution_id] >= OWN_FAULTS:
                 store.append((execution, attempt))

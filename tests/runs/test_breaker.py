@@ -59,11 +59,24 @@ def down(code: str = "connection") -> ProviderError:
     return ProviderError(f"nobody there: {code}", code=code, retryable=True)
 
 
-def test_an_item_that_fails_among_others_that_are_answered_fails_by_itself(breaker):
+def test_an_item_that_fails_among_others_that_are_answered_fails_by_itself(breaker, clock):
     assert numbers(breaker.item(item(1), failed("server_error"))) == ([], [])
     assert breaker.holds == 1 and not breaker.tick(1, idle=False)
+    clock.now += 1
     assert numbers(breaker.item(item(2), ANSWERED)) == ([1, 2], [])
     assert numbers(breaker.item(item(3), failed("bad_request"))) == ([3], []), "the provider has spoken"
+
+
+def test_an_answer_to_what_was_asked_before_a_failure_says_nothing_of_the_failure(breaker, clock):
+    breaker.item(item(1), failed("connection"))
+    clock.now += 1
+    slow = ANSWERED.model_copy(update={"latency_ms": 2000})
+    assert numbers(breaker.item(item(2), slow)) == ([2], [])
+    assert breaker.holds == 1
+    breaker.trial(down())
+    assert numbers(breaker.item(item(3), slow)) == ([3], [])
+    assert breaker.is_open, "it was asked while the provider was still there"
+    assert numbers(breaker.trial(None)) == ([], [1])
 
 
 def test_several_in_a_row_ask_for_a_trial_and_its_answer_gives_them_one_more_chance(breaker, clock):
@@ -101,9 +114,10 @@ def test_an_unanswered_trial_opens_the_circuit_and_pauses_grow(breaker, clock, c
     assert not breaker.is_open and breaker.waiting() is None
 
 
-def test_an_answer_to_an_item_closes_the_circuit_too(breaker):
+def test_an_answer_to_an_item_closes_the_circuit_too(breaker, clock):
     breaker.item(item(1), failed("connection"))
     breaker.trial(down())
+    clock.now += 1
     assert numbers(breaker.item(item(2), ANSWERED)) == ([2], [1])
     assert not breaker.is_open
 
@@ -135,11 +149,12 @@ def test_the_last_items_of_a_bank_are_settled_by_a_trial(breaker):
 
 
 @pytest.mark.parametrize("between", [None, "bad_request"])
-def test_three_refused_keys_in_a_row_are_a_reason_to_stop(breaker, between):
+def test_three_refused_keys_in_a_row_are_a_reason_to_stop(breaker, clock, between):
     """C6."""
     breaker.item(item(1), failed("auth"))
     breaker.item(item(2), failed("auth"))
     if between is not None:
+        clock.now += 1
         settled = breaker.item(item(3), failed(between))
         assert numbers(settled) == ([1, 2, 3], []), "the key was good after all"
         assert breaker.reason_to_stop is None
