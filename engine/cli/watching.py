@@ -61,7 +61,10 @@ def _follow(engine: Engine, run_id: int, show: Show) -> None:
     look_at = 0.0
     while worker.is_alive and worker.live(run_id) is not None:
         if time.monotonic() >= look_at:
-            show(runs.progress(engine, run_id, actor=actor))
+            now = runs.progress(engine, run_id, actor=actor)
+            show(now)
+            if now.run.status.is_over:
+                return  # the engine may go on offering the end to a store that is full
             look_at = time.monotonic() + PROGRESS_EVERY_S
         time.sleep(OVER_EVERY_S)
     show(runs.progress(engine, run_id, actor=actor))

@@ -63,11 +63,12 @@ def test_in_chinese_nothing_but_the_detail_is_english() -> None:
 def used_codes() -> set[str]:
     """Error codes of provider errors and of broken items, as the engine's source writes them."""
     found = set()
-    for path in [*(ENGINE / "providers").glob("*.py"), ENGINE / "runs" / "execution.py"]:
+    for path in [*(ENGINE / "providers").glob("*.py"), *(ENGINE / "runs").glob("*.py")]:
         source = path.read_text(encoding="utf-8")
         for call in re.findall(r"(?:ProviderError|ExecutionError)\(.*?\n? *code=\"(\w+)\"", source, flags=re.DOTALL):
             found.add(call)
         found.update(re.findall(r"named\(\"(\w+)\"", source))
+        found.update(re.findall(r"_broken\(\w+, \"(\w+)\"", source))
     return found
 
 
