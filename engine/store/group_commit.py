@@ -282,10 +282,17 @@ class GroupCommit:
     def _commit(self, batch: list[_Item]) -> None:
         failed: dict[_Item, Exception] = {}
         try:
-            with self._database.writing() as connection:
-                for part in _parts(batch):
-                    _write(connection, part, failed)
-                self._milestone("committing")
+            try:
+                with self._database.writing() as connection:
+                    for part in _parts(batch):
+                        _write_whole(connection, part)
+                    self._milestone("committing")
+            except _RefusedError:
+                # Something does not fit. All of it is written anew, with care, so that only that is left out.
+                with self._database.writing() as connection:
+                    for part in _parts(batch):
+                        _write(connection, part, failed)
+                    self._milestone("committing")
         except Exception as error:  # noqa: BLE001 - whatever it is, it goes to those who wait, and the thread lives on
             for item in batch:
                 item.future.set_exception(error)
@@ -315,6 +322,23 @@ def _parts(batch: list[_Item]) -> Iterator[list[_Item]]:
         part.append(item)
         seen.add(key)
     yield part
+
+
+class _RefusedError(Exception):
+    """Something of a batch cannot be written."""
+
+
+def _write_whole(connection: Connection, items: Sequence[_Item]) -> None:
+    """Without savepoints, which would cost a small batch more than its rows do. Raises _RefusedError."""
+    rows = _Rows()
+    try:
+        for item in items:
+            item.rows(rows)
+        written = rows.write(connection)
+    except (IntegrityError, ValueError, OverflowError) as error:
+        raise _RefusedError from error
+    if not written:
+        raise _RefusedError
 
 
 def _write(connection: Connection, items: Sequence[_Item], failed: dict[_Item, Exception]) -> None:
