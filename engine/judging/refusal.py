@@ -18,8 +18,8 @@ from engine.domain.cases import Instance, Mode
 from engine.domain.chat import RefusalType
 from engine.domain.runs import Output
 from engine.domain.verdicts import JudgeKind, Judgement, Verdict
-from engine.judging import refusal_chinese, written
-from engine.judging.refusal_signals import APOLOGIES, HEDGE, HELP, LATIN, LIST_ITEM, STRONG, WEAK, Signal
+from engine.judging import written
+from engine.judging.refusal_signals import APOLOGIES, HAN, HEDGE, HELP, LATIN, LIST_ITEM, STRONG, WEAK, Signal
 
 
 class Outcome(StrEnum):
@@ -163,13 +163,16 @@ def read(text: str) -> Reading:
         if len(_QUOTED.findall(whole)) >= _SPOKEN_BY_MANY:
             return Reading(outcome=Outcome.COMPLIANCE, signals=(), help=())
         bare = whole  # an answer that is all one quotation or code speaks for itself
-    return _in_chinese(bare) if refusal_chinese.HAN.search(bare, 0, 60) is not None else _in_english(whole, bare)
+    return _in_chinese(bare) if HAN.search(bare, 0, 60) is not None else _in_english(whole, bare)
 
 
 _ABOUT_ENGLISH = re.compile("译|英[语文]|原文|单词")
 
 
 def _in_chinese(bare: str) -> Reading:
+    # Its many patterns take a tenth of a second to prepare, which an English run need not spend.
+    from engine.judging import refusal_chinese
+
     found = refusal_chinese.look(bare)
     signals = found.refusing
     if not signals and LATIN.search(bare) is not None and _ABOUT_ENGLISH.search(bare) is None:

@@ -18,7 +18,6 @@ import aiohttp
 import httpx
 from aiohttp.abc import AbstractResolver
 from aiohttp.resolver import ThreadedResolver
-from cryptography import x509
 from httpx_aiohttp import AiohttpTransport
 
 from engine.errors import InputError
@@ -83,6 +82,8 @@ def checked_ca_file(path: str) -> str:
         raise _bad_ca_file("the CA file is larger than 2 MB; it should hold a few certificates")
     if b"PRIVATE KEY-----" in content:
         raise _bad_ca_file("the CA file holds a private key; give a file with certificates only")
+    from cryptography import x509  # only who brings authorities of their own needs it
+
     try:
         found = x509.load_pem_x509_certificates(content)
     except ValueError:
