@@ -32,6 +32,7 @@ SECTIONS = {
     "kills": "kill_runs",
     "durability": "durability",
     "import-kills": "kill_imports",
+    "states": "states",
 }
 """By name, in the order they run. A section whose module is not there is left out."""
 

@@ -269,6 +269,11 @@ def refused(code: str) -> Iterator[None]:
 @pytest.mark.timeout(300)
 def test_no_order_of_events_brings_a_run_into_a_state_it_cannot_be_in() -> None:
     """B15."""
+    live(sequences=SEQUENCES, steps=STEPS)
+
+
+def live(*, sequences: int, steps: int) -> None:
+    """So many lives of so many events at most, on one database file; raises what is not as it has to be."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "platform.db"
         database = Database(f"sqlite:///{file}")
@@ -282,8 +287,8 @@ def test_no_order_of_events_brings_a_run_into_a_state_it_cannot_be_in() -> None:
             run_state_machine_as_test(
                 type("Life", (Life,), made),
                 settings=settings(
-                    max_examples=SEQUENCES,
-                    stateful_step_count=STEPS,
+                    max_examples=sequences,
+                    stateful_step_count=steps,
                     deadline=None,
                     suppress_health_check=list(HealthCheck),
                 ),
