@@ -1,6 +1,6 @@
 """B15 whole: sequences of events in the life of a run, drawn by hypothesis, against the real store.
 
-    python -m tests.performance.states [--sequences 2000] [--steps 50]
+python -m tests.performance.states [--sequences 2000] [--steps 50]
 """
 
 from __future__ import annotations
