@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -14,13 +15,17 @@ from sqlalchemy import Connection, bindparam, case, exists, insert, select, upda
 from sqlalchemy.exc import IntegrityError
 
 from engine.domain.runs import Attempt, ExecutionStatus
-from engine.domain.verdicts import Judgement, Verdict
+from engine.domain.verdicts import JudgeKind, Judgement, Verdict
 from engine.errors import ConflictError, EngineError, InputError, UnavailableError
 from engine.store.database import Database
 from engine.store.tables import attempts, executions, judgements, transcripts
 
 BATCH = 512
 """The most results in one transaction; more wait for the next."""
+
+LINGER_S = 0.02
+"""How long a verdict by rules waits for an answer whose transaction it can share. Nobody waits for it, and it is made
+anew from the stored answer after a crash. What was paid for, an answer or an opinion, is written at once."""
 
 Values = dict[str, Any]
 
@@ -72,6 +77,8 @@ class _Answered:
     future: Future[None]
     execution_id: int
     attempt: Attempt
+
+    is_paid = True
 
     def rows(self, rows: _Rows) -> None:
         attempt, key = self.attempt, self.execution_id
@@ -128,6 +135,10 @@ class _Judged:
     number: int
     verdict: Verdict | None
     judgements: Sequence[Judgement]
+
+    @property
+    def is_paid(self) -> bool:
+        return any(judgement.judge is JudgeKind.LLM for judgement in self.judgements)
 
     def rows(self, rows: _Rows) -> None:
         rows.conclusions.append(
@@ -205,10 +216,18 @@ class GroupCommit:
         database: Where to.
         milestone: Called with `committing` in the full transaction and with `committed` when it is through, before
             anybody is told; tests end the process there.
+        linger_s: See LINGER_S.
     """
 
-    def __init__(self, database: Database, *, milestone: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        milestone: Callable[[str], None] | None = None,
+        linger_s: float = LINGER_S,
+    ) -> None:
         self._database = database
+        self._linger_s = linger_s
         self._milestone = milestone or _pass
         self._queue: SimpleQueue[_Item | None] = SimpleQueue()
         self._door = threading.Lock()
@@ -265,19 +284,27 @@ class GroupCommit:
     def _work(self) -> None:
         ended = False
         while not ended:
-            batch: list[_Item] = []
-            item = self._queue.get()
-            while item is not None:
-                batch.append(item)
-                if len(batch) == BATCH:
-                    break
-                try:
-                    item = self._queue.get_nowait()
-                except Empty:
-                    break
-            ended = item is None
+            batch, ended = self._gathered()
             if batch:
                 self._commit(batch)
+
+    def _gathered(self) -> tuple[list[_Item], bool]:
+        """What goes into the next transaction, and whether it is the last."""
+        batch: list[_Item] = []
+        item = self._queue.get()
+        until = time.monotonic() + self._linger_s
+        is_urgent = False
+        while item is not None:
+            batch.append(item)
+            is_urgent = is_urgent or item.is_paid
+            left_s = 0.0 if is_urgent else until - time.monotonic()
+            if len(batch) == BATCH:
+                break
+            try:
+                item = self._queue.get(timeout=left_s) if left_s > 0 else self._queue.get_nowait()
+            except Empty:
+                break
+        return batch, item is None
 
     def _commit(self, batch: list[_Item]) -> None:
         failed: dict[_Item, Exception] = {}

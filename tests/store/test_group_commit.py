@@ -40,6 +40,37 @@ def test_what_arrives_together_shares_one_transaction(database, stores):
     assert (counts.completed_count, counts.verdict_counts.passed) == (40, 40)
 
 
+def test_a_verdict_by_rules_shares_the_transaction_of_the_next_answer(database, stores):
+    _, (first, second, *_) = make_run(stores)
+    group = GroupCommit(database, linger_s=60)
+    group.start()
+    group.answered(first, answer()).result(10)
+    judged = group.judged(first, 1, verdict=Verdict.PASS, judgements=[judgement(judge=JudgeKind.RULE)])
+    group.answered(second, answer()).result(10)
+    assert judged.done()
+    assert group.commits == 2
+    group.stop()
+
+
+def test_what_a_judge_model_was_paid_for_waits_for_nothing(database, stores):
+    _, (first, *_) = make_run(stores)
+    group = GroupCommit(database, linger_s=60)
+    group.start()
+    group.answered(first, answer()).result(10)
+    group.judged(first, 1, verdict=Verdict.PASS, judgements=[judgement(judge=JudgeKind.LLM)]).result(10)
+    group.stop()
+
+
+def test_a_stop_writes_the_verdicts_that_still_wait(database, stores):
+    run, (first, *_) = make_run(stores)
+    group = GroupCommit(database, linger_s=60)
+    group.start()
+    group.answered(first, answer()).result(10)
+    group.judged(first, 1, verdict=Verdict.PASS, judgements=[judgement(judge=JudgeKind.RULE)])
+    group.stop()
+    assert stores.runs.get(run.id).verdict_counts.passed == 1
+
+
 def test_a_batch_is_bounded(database, stores):
     run, ids = make_run(stores, BATCH + 10)
     group, futures = hand_in(database, lambda group: [group.answered(key, answer()) for key in ids])
