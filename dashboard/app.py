@@ -20,10 +20,16 @@ def page(name: str, title: str, icon: str, *, default: bool = False, hidden: boo
         session.page(name),
         title=title,
         icon=f":material/{icon}:",
-        url_path=name,
+        # The default page answers at the root alone, whatever its name; then the name is free for an alias.
+        url_path="root" if default else name,
         default=default,
         visibility="hidden" if hidden else "visible",
     )
+
+
+def to_overview() -> None:
+    """The overview answers at the root; whoever types its name as that of any other page gets there too."""
+    st.switch_page(overview)
 
 
 def draw_language() -> None:
@@ -71,8 +77,9 @@ keep_language()
 signed_in = session.current()
 restricted = signed_in is not None and signed_in.user.must_change_password and session.engine().settings.is_production
 account = page("account", _("Account"), "account_circle", default=restricted)
+overview = page("overview", _("Overview"), "dashboard", default=True)
 pages = {
-    "": [page("overview", _("Overview"), "dashboard", default=True)],
+    "": [overview],
     _("Evaluate"): [
         page("runs", _("Runs"), "play_circle"),
         page("results", _("Results"), "fact_check"),
@@ -81,7 +88,10 @@ pages = {
         page("bank", _("Bank"), "library_books"),
     ],
     _("Set up"): [page("providers", _("Providers"), "dns"), account, page("guide", _("Guide"), "menu_book")],
-    " ": [page("sign_in", _("Sign in"), "login", hidden=True)],
+    " ": [
+        page("sign_in", _("Sign in"), "login", hidden=True),
+        st.Page(to_overview, title=_("Overview"), url_path="overview", visibility="hidden"),
+    ],
 }
 # Declared before the gate: a deep link survives signing in only when its page is known while signed out.
 chosen = st.navigation([account] if restricted else pages, position="hidden" if signed_in is None else "sidebar")

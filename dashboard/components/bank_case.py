@@ -140,6 +140,10 @@ def draw_policy(policy: ToolCallPolicy, *, key: str) -> None:
         lines.append((_("must call"), _names(policy.required)))
         if policy.max_calls is not None:
             lines.append((_("calls at most"), words.count(policy.max_calls)))
+        if policy.order:
+            lines.append((_("in this order"), _names(policy.order)))
+        if policy.confirm_before:
+            lines.append((_("only after the user agreed"), _names(policy.confirm_before)))
         for word, what in lines:
             st.markdown(f"{word}: {what}")
         if policy.arguments:

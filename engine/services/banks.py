@@ -314,16 +314,16 @@ def validate(engine: Engine, name: str, *, actor: User, version: str | None = No
     actor.require(Permission.READ)
     bundled = _bundled(engine)
     if version is None and (name == BUNDLED_BANK or (bundled is not None and bundled.name == name)):
-        return validate_file(engine.settings.bank_file)
+        return validate_file(engine.settings.bank_file, rules_file=engine.settings.rules_file)
     info = get(engine, name, actor=actor, version=version)
     # The profiles are the bundled bank's; what they want of a bank's size says nothing about an imported one.
     bank = assembled(engine, info).model_copy(update={"profiles": {}})
     return _validation(validation.counts(bank), validation.validate(bank))
 
 
-def validate_file(dataset_file: Path) -> Validation:
-    """The same for a bank in files; needs no engine."""
-    return _validation(*validation.validate_file(dataset_file))
+def validate_file(dataset_file: Path, *, rules_file: Path | None = None) -> Validation:
+    """The same for a bank in files, and for the rules that judge its answers; needs no engine."""
+    return _validation(*validation.validate_file(dataset_file, rules_file=rules_file))
 
 
 def _validation(counts: validation.Counts, findings: list[Finding]) -> Validation:

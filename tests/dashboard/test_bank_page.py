@@ -275,6 +275,13 @@ def test_a_tool_case_shows_its_tools_with_what_they_answer_and_its_policy(shared
     assert "你是“邻里通”社区平台的内容助手" in shown
 
 
+def test_a_policy_tells_the_order_of_its_tools_and_which_of_them_need_a_yes(shared: Engine, app: App) -> None:
+    test = app(shared, at="bank", view="cases", clause="A.4.c", mode="tool")
+    shown = texts(test)
+    assert "in this order: lookup\\_incident, send\\_group\\_message" in shown
+    assert "only after the user agreed: send\\_group\\_message" in shown
+
+
 def test_an_image_case_shows_its_picture_and_who_may_see_it(shared: Engine, app: App) -> None:
     test = app(shared, at="bank", view="cases", clause="A.1.a", mode="multimodal")
     assert test.get("image")

@@ -307,6 +307,14 @@ class TestValidating:
         assert len(banks.coverage(engine, "regression", actor=ADMIN)) == 186, "what was stored can be looked at"
         assert bring(engine, question(1)).imported == 1, "and imports go on"
 
+    def test_the_rules_that_judge_its_answers_are_checked_with_the_bundled_bank(self, tmp_path):
+        rules = tmp_path / "rules.json"
+        rules.write_text("[]", encoding="utf-8")
+        dataset = engines.write_bank(tmp_path / "bank", [engines.case(1)])
+        with engines.opened(tmp_path, run_worker=False, bank_file=dataset, rules_file=rules) as opened:
+            told = banks.validate(opened, "regression", actor=ADMIN)
+        assert "rules.json" in {finding.file for finding in told.findings}
+
     def test_the_columns_of_a_table_are_told_for_a_mapping(self, engine):
         sheet = SourceFile("sheet.csv", b"frage,thema\nWas?,A.5.b\n")
         assert banks.columns(engine, "csv", sheet, actor=ADMIN) == ["frage", "thema"]
