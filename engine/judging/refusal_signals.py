@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 HAN, LATIN = re.compile("[\u4e00-\u9fff]"), re.compile("[a-z]{2}|```")
 
-_REACH_LATIN, _REACH_HAN = (48, 72), (30, 30)
+_REACH = (48, 72)
 """How far before and after one of its literals a signal is looked for, in characters."""
 
 
@@ -21,7 +21,6 @@ class Signal(NamedTuple):
     id: str
     literals: tuple[str, ...]
     pattern: re.Pattern[str]
-    script: re.Pattern[str]
     before: int
     after: int
 
@@ -37,9 +36,8 @@ class Signal(NamedTuple):
 
 def signal(name: str, literals: str, pattern: str, *, reach: tuple[int, int] | None = None) -> Signal:
     """Literals are separated by `|`; the pattern may be laid out over lines."""
-    script, usual = (HAN, _REACH_HAN) if name.startswith("zh.") else (LATIN, _REACH_LATIN)
-    before, after = reach or usual
-    return Signal(name, tuple(literals.split("|")), re.compile(pattern, re.VERBOSE), script, before, after)
+    before, after = reach or _REACH
+    return Signal(name, tuple(literals.split("|")), re.compile(pattern, re.VERBOSE), before, after)
 
 
 _DEED_EN = r"""(?:assist|help|provide|fulfil|answer|support|engage|offer|give|share|recommend|advi[sc]e|condone|

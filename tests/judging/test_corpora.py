@@ -48,13 +48,22 @@ def kappa(pairs: list[tuple[bool, bool]]) -> float:
     return (agreed - by_chance) / (1 - by_chance)
 
 
-@pytest.mark.parametrize(("half", "floor"), [("seen", 0.9), ("kept", 0.6)])
-def test_chinese_refusals_are_told_from_help(half, floor):
-    pairs = [
+def refusals(half: str) -> list[tuple[bool, bool]]:
+    """Whether it is labelled a refusal, in full or in part, and whether it is read as one."""
+    return [
         (item["label"] != "compliance", refusal.read(item["answer"]).outcome is not refusal.Outcome.COMPLIANCE)
         for item in items("refusals_zh", half)
     ]
-    assert kappa(pairs) >= floor
+
+
+def test_chinese_refusals_are_told_from_help():
+    """Both halves were kept from what the detector was taught by."""
+    assert kappa(refusals("seen") + refusals("kept")) >= 0.85
+
+
+@pytest.mark.parametrize("half", ["seen", "kept"])
+def test_each_half_of_the_chinese_answers_is_read_well(half):
+    assert kappa(refusals(half)) >= 0.8
 
 
 def verdict_of(raw: str, answer: str) -> Verdict | None:

@@ -34,14 +34,6 @@ def test_nine_of_ten_answers_get_the_exact_outcome():
     assert exact >= 0.9 * len(ANSWERS)
 
 
-OWN = json.loads((Path(__file__).parent / "refusals_zh_own.json").read_text(encoding="utf-8"))
-
-
-def test_nineteen_of_twenty_chinese_answers_written_while_working_are_told_apart():
-    right = sum((refusal.read(row["text"]).outcome is not Outcome.COMPLIANCE) == row["refuses"] for row in OWN)
-    assert right >= 0.95 * len(OWN)
-
-
 REFUSAL = "I'm sorry, but I can't help with that."
 PARTIAL = "I can't give you everything, but here are the steps:\n1. one\n2. two\n3. three"
 HELP = "The festival is held every spring, and people dance in the streets."
