@@ -1,6 +1,6 @@
 """Learns how Chinese refusals are worded and writes engine/judging/refusal_wording.json.
 
-Run as `python -m scripts.refusals.train`; it takes some minutes and 6 GB. The
+Run as `python -m scripts.refusals.train`; it takes some minutes and 6 GB, with `--cross` a quarter of an hour. The
 answers in answers/ were written and labelled for this; each file is the work of one author. `--cross` instead
 tells how well what is learned from some authors holds for the others. Two logistic regressions over the same
 features, solved through the kernel matrix, for there are far fewer answers than runs of characters.
@@ -132,7 +132,7 @@ def learned(data: Prepared, target: np.ndarray, taught: np.ndarray) -> tuple[flo
     weights = told * (features.T.astype(np.float64) @ by_answer)
     is_run = np.array([kind == "run" for kind, _ in data.names])
     carried = np.abs(weights) * np.sqrt((data.features[taught] > 0).sum(axis=0)) * is_run
-    is_light = is_run & (carried < np.sort(carried)[-KEPT])
+    is_light = is_run & (carried < np.sort(carried)[-min(KEPT, len(carried))])
     return float(by_answer.sum()), np.where(is_light, 0, weights)
 
 
