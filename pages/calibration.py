@@ -5,20 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard import session
-from dashboard.components import calibration_file, calibration_run, errors, judge_alarm
+from dashboard.components import calibration_file, calibration_run, judge_alarm, run_address
 from dashboard.i18n import _
 from engine.domain.accounts import Permission
-from engine.services import calibration, providers, runs
-
-CHOICES = 100
+from engine.services import calibration, providers
 
 # read
 engine, user = session.engine(), session.user()
-listed = list(runs.page(engine, actor=user, limit=CHOICES).items)
-wanted = calibration_run.asked_run()
-if wanted is not None and all(run.id != wanted for run in listed):
-    with errors.shown():
-        listed.append(runs.get(engine, wanted, actor=user))
+listed = run_address.offered()
 
 # draw
 title, chosen = st.columns([3, 3], vertical_alignment="bottom")

@@ -15,6 +15,7 @@ from dashboard.components import (
     pager,
     result_detail,
     result_table,
+    run_address,
     run_again,
     run_progress,
     verdict,
@@ -23,15 +24,10 @@ from dashboard.i18n import _
 from engine.services import results, runs
 
 SIZE = 50
-CHOICES = 100
 
 # read
 engine, user = session.engine(), session.user()
-listed = list(runs.page(engine, actor=user, limit=CHOICES).items)
-wanted = filters.asked_run()
-if wanted is not None and all(run.id != wanted for run in listed):
-    with errors.shown():
-        listed.append(runs.get(engine, wanted, actor=user))
+listed = run_address.offered()
 filters.take_address(listed)
 
 # draw

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard import session, words
-from dashboard.components import errors, queue, result_detail, review_panel, untrusted
+from dashboard.components import errors, queue, result_detail, review_panel, run_address, untrusted
 from dashboard.i18n import _
 from engine.domain.accounts import Permission
 from engine.services import reviews
@@ -22,7 +22,7 @@ with undo:
     review_panel.draw_undo()
 with keys:
     review_panel.draw_keys()
-run_id = queue.asked_run()
+run_id = run_address.asked()
 aside = review_panel.skipped()
 waiting = reviews.queue(engine, actor=user, run_id=run_id, clause=wanted, limit=queue.enough(aside))
 queue.draw_standing(waiting.total, run_id=run_id)

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard import session, words
 from dashboard.components import calibration_words as say
-from dashboard.components import choice, run_title, untrusted, verdict
+from dashboard.components import choice, run_address, run_title, untrusted, verdict
 from dashboard.i18n import _, language
 from engine.domain.calibration import (
     AuditStanding,
@@ -26,16 +26,10 @@ KEY = "calibration.{}".format
 ROW_HEIGHT = 33
 
 
-def asked_run() -> int | None:
-    """The run of the address, which may be older than the newest ones on offer."""
-    text = st.query_params.get("run", "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
-
-
 def draw_choice(listed: Sequence[Run]) -> Run:
     """Which run; the address follows the choice and is followed when it changes."""
     by_id = {run.id: run for run in listed}
-    asked = asked_run()
+    asked = run_address.asked()
     if asked in by_id and asked != st.session_state.get(KEY("address")):
         st.session_state[KEY("run")] = asked
     chosen = choice.draw(

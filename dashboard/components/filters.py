@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from dashboard import session, words
-from dashboard.components import choice, run_title, verdict
+from dashboard.components import choice, run_address, run_title, verdict
 from dashboard.i18n import _
 from engine.domain.cases import Mode
 from engine.domain.clauses import BY_ID, CLAUSES
@@ -31,7 +31,7 @@ def take_address(runs: Sequence[Run]) -> None:
     if asked == last and drawn:
         return
     known = {run.id for run in runs}
-    run = _number(asked.get("run"))
+    run = run_address.number(asked.get("run"))
     st.session_state[KEY("run")] = run if run in known else next(iter(run.id for run in runs), None)
     st.session_state[KEY("verdict")] = asked.get("verdict") if asked.get("verdict") in verdict.ORDER else None
     st.session_state[KEY("clause")] = asked.get("clause") if asked.get("clause") in BY_ID else None
@@ -39,12 +39,8 @@ def take_address(runs: Sequence[Run]) -> None:
     status = asked.get("status")
     st.session_state[KEY("status")] = ExecutionStatus(status) if status in set(ExecutionStatus) else None
     st.session_state[KEY("q")] = asked.get("q", "")
-    st.session_state[KEY("page")] = max(_number(asked.get("page")) or 1, 1)
-    st.session_state[KEY("id")] = _number(asked.get("id"))
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 10 else None
+    st.session_state[KEY("page")] = max(run_address.number(asked.get("page")) or 1, 1)
+    st.session_state[KEY("id")] = run_address.number(asked.get("id"))
 
 
 def write_address() -> None:
@@ -83,11 +79,6 @@ def first_page() -> None:
 def nothing_selected() -> None:
     """Another page has other rows."""
     st.session_state[KEY("id")] = None
-
-
-def asked_run() -> int | None:
-    """The run of the address, which may be older than the newest ones on offer."""
-    return _number(st.query_params.get("run"))
 
 
 def table_key(run: Run, total: int) -> str:

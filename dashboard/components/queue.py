@@ -46,12 +46,6 @@ def draw_clause() -> str | None:
     )
 
 
-def asked_run() -> int | None:
-    """The run of the address, when somebody came from one."""
-    text = st.query_params.get("run", "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
-
-
 def enough(put_aside: Sequence[int]) -> int:
     """So many items from the front hold one that was not put aside, if there is one."""
     return min(len(put_aside) + 1, AHEAD)
