@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -48,6 +49,9 @@ def serve() -> None:
     prepared = installation.prepare(settings)
     _say_prepared(prepared)
     installation.require_address(settings, default_password=prepared.default_password)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # A handler of ours that is due when the server takes this process over would be lost with the signal.
+        signal.signal(number, signal.SIG_DFL)
     typer.echo("")
     typer.echo(f"  Magistrate: http://{_shown_host(settings.host)}:{settings.port}")
     if prepared.default_password:

@@ -232,6 +232,7 @@ def test_a_second_server_says_that_it_has_no_engine_and_who_has_it(small):
             process.send_signal(signal.SIGTERM)
             process.communicate(timeout=20)
     assert "without an engine" in said and "(test)" in said
+    assert process.returncode == -signal.SIGTERM, "told to end as soon as it says so, it ends without a server"
 
 
 def test_production_refuses_to_start_with_a_weak_secret(magistrate):

@@ -6,8 +6,18 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import TracebackType
 
 MAGISTRATE = Path(sys.executable).with_name("magistrate")
+
+
+class Process(subprocess.Popen[str]):
+    """A command under way. A test that fails does not wait for its end."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if kind is not None:
+            self.kill()
+        super().__exit__(kind, error, at)
 
 
 class CommandLine:
@@ -32,9 +42,9 @@ class CommandLine:
     def database(self) -> Path:
         return self.folder / "platform.db"
 
-    def start(self, *arguments: object, stderr: int = subprocess.PIPE, **variables: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: object, stderr: int = subprocess.PIPE, **variables: str) -> Process:
         """The command under way; `stderr` may be a terminal's file descriptor."""
-        return subprocess.Popen(
+        return Process(
             [str(MAGISTRATE), *map(str, arguments)],
             cwd=self.folder,
             env={**self.variables, **variables},
