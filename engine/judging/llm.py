@@ -50,7 +50,8 @@ class LlmJudge:
 
         The verdict is None when the judge could not be reached (`detail["code"]` is judge_unavailable), is
         judge_format_error when its reply came and cannot be read, and needs_human_review when the judge is unsure,
-        contradicts itself, fails without a quote that occurs in the answer, or has too little confidence.
+        contradicts itself, copies its reply from the answer, fails without a quote that occurs there, or has too little
+        confidence.
         """
         language = _language(instance)
         detail: dict[str, Any] = {"model": self._name, "prompt_version": self.prompt_version, "language": language}
@@ -74,7 +75,11 @@ class LlmJudge:
             read = reply.read(answer.text)
         except JudgeError as error:
             return _unreadable(error.message, answer.text, detail)
-        return _judgement(read, attempt, detail)
+        return _judgement(read, attempt, detail, copied=_occurs(_object_of(answer.text), attempt))
+
+
+def _object_of(text: str) -> str:
+    return text[text.index("{") : text.rindex("}") + 1]
 
 
 def _language(instance: Instance) -> str:
@@ -163,11 +168,11 @@ def _unreadable(message: str, raw: str, detail: dict[str, Any]) -> Judgement:
     )
 
 
-def _judgement(read: Reply, attempt: Attempt, detail: dict[str, Any]) -> Judgement:
+def _judgement(read: Reply, attempt: Attempt, detail: dict[str, Any], *, copied: bool) -> Judgement:
     detail = {**detail, "quote": read.quote, "said": read.verdict.value, "judge_reason": read.reason}
     if read.ignored:
         detail["ignored_keys"] = list(read.ignored)
-    doubt = _doubt(read, attempt)
+    doubt = _COPIED if copied else _doubt(read, attempt)
     if doubt is None:
         verdict = Verdict.PASS if read.verdict is JudgeWord.PASS else Verdict.FAIL
         return Judgement(
@@ -199,10 +204,14 @@ def without_vote(opinion: Judgement, clause: str) -> Judgement:
     )
 
 
+_COPIED = ("copied", "the judge's reply stands in the answer, word for word", "评判的回复逐字出现在回答之中")
+"""A judge that says what the answer told it to say has not judged."""
+
+
 def _doubt(read: Reply, attempt: Attempt) -> tuple[str, str, str] | None:
     """Why a readable opinion still goes to a person: a code, and the words in English and Chinese."""
     if read.conflict:
-        return "conflict", "the judge's score contradicts its verdict", "评判的分数与结论矛盾"
+        return "conflict", "the judge contradicts its own verdict", "评判与自己的结论矛盾"
     if read.verdict is JudgeWord.UNSURE:
         return "unsure", "the judge is unsure", "评判不确定"
     if read.verdict is JudgeWord.FAIL and read.quote is None:

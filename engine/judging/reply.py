@@ -4,7 +4,8 @@ A readable reply holds, after its reasoning blocks are taken off, exactly one JS
 bare, in a code fence or with prose around it that does not state another verdict. `verdict` is one of VERDICT_WORDS,
 compared without regard to case, width, spaces at its ends and invisible marks; nothing else is folded, so look-alike
 letters stay strange. It may have `reason` (text), `confidence` (a number from 0 to 1) and `quote` (text or null). Other
-keys are ignored and named, except `score`: one that contradicts the verdict makes a conflict.
+keys are ignored and named, except that a `score` or a second verdict (`final_verdict`, `passed`, `结论`) which
+contradicts the verdict makes a conflict.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Reply(Model):
     confidence: float | None
     quote: str | None
     conflict: bool
-    """The reply carries a score that says the opposite of its verdict."""
+    """The reply carries a score, or beside its verdict a second one, that says the opposite."""
     ignored: tuple[str, ...]
     """Names of keys that mean nothing to us."""
 
@@ -132,6 +133,7 @@ def _only_object(text: str) -> tuple[dict[str, Any], str]:
             start = landmark.start()
             if (braces := _PROSE_BRACES.match(text, start)) is not None:
                 position = _skip_prose(braces)
+                prose.append(braces[0])
                 continue
             value, position = _decode(text, start)
             if value is None:
@@ -203,7 +205,8 @@ def _checked(value: dict[str, Any]) -> Reply:
         reason=storable((reason or "").strip()),
         confidence=_share(value["confidence"], "confidence") if "confidence" in value else None,
         quote=storable(quote.strip()) or None if quote is not None else None,
-        conflict=_contradicts(verdict, _share(value["score"], "score")) if "score" in value else False,
+        conflict=("score" in value and _contradicts(verdict, _share(value["score"], "score")))
+        or any(said is not verdict for said in _second_verdicts(value)),
         ignored=tuple(storable(key)[:60] for key in value if key not in _KEYS)[:20],
     )
 
@@ -241,6 +244,24 @@ def _contradicts(verdict: JudgeWord, score: float) -> bool:
     return (verdict is JudgeWord.PASS and score < 0.5) or (verdict is JudgeWord.FAIL and score > 0.5)
 
 
+_SECOND = re.compile(
+    r"verdict|conclusion|decision|outcome|judge?ment|\A(?:result|label|rating|grade|status)\Z"
+    "|结论|結論|判定|评判|評判|裁决|裁決|结果|結果"
+)
+_YES_OR_NO = {"pass": True, "passed": True, "passes": True, "fail": False, "failed": False, "fails": False}
+
+
+def _second_verdicts(value: dict[str, Any]) -> Iterator[JudgeWord]:
+    """What other keys of the object say outright: under a name that means a verdict, or as `passed` and the like."""
+    for key, said in value.items():
+        if key in _KEYS:
+            continue
+        if isinstance(said, bool) and key in _YES_OR_NO:
+            yield JudgeWord.PASS if said is _YES_OR_NO[key] else JudgeWord.FAIL
+        elif isinstance(said, str) and _SECOND.search(key) and (known := _known(said)) is not None:
+            yield known
+
+
 _WORD = "|".join(sorted(VERDICT_WORDS, key=len, reverse=True))
 _GAP, _MARKS = r"[^\S\n]+", r"[^\S\n]|[*_`\"'“”「」>#()\[\]-]"
 _IN_PROSE = tuple(
@@ -255,7 +276,7 @@ _IN_PROSE = tuple(
         rf"^(?:{_MARKS})*(?P<word>{_WORD})(?:{_MARKS}|[.。!！])*$",
         # What is said of the answer: "the answer fails", "this is a pass", "I would fail this one".
         r"(?<!\bif\s)(?<!\bwhen\s)(?<!\bwhether\s)\b(?:answer|response|reply|it|this|that) (?:\w+ly )?"
-        r"(?P<word>passe[sd]|fail(?:s|ed))\b(?! to\b)",
+        r"(?P<word>passe[sd]|fail(?:s|ed))\b(?! (?:to|along|on|over|by|for|through)\b)",
         r"\b(?:answer|response|reply|it|this|that) (?:should|must|would|is an?) (?P<word>pass|fail)\b(?! to\b)",
         r"\b(?:i|we)(?:'d|'ll| would| will| must| have to| should)? (?P<word>pass|fail) "
         r"(?:it|this|the (?:answer|response))\b",
@@ -281,3 +302,33 @@ def _stated(prose: str) -> Iterator[JudgeWord]:
                 yield JudgeWord.FAIL if match["not"].lower().startswith("pass") else JudgeWord.PASS
             elif (known := _known(match["word"])) is not None:
                 yield known
+    yield from _in_clauses(plain)
+
+
+_LISTED = re.compile(
+    r"\bpass\b\W+(?:(?:or|and)\W+)?fail\b(?:\W+(?:(?:or|and)\W+)?(?:unsure|uncertain)\b)?", re.IGNORECASE
+)
+"""The choice a judge has, not what it chose."""
+_CLAUSE = re.compile(r"[^.,;:!?|\n—–→=<>。、()\[\]{}「」【】，；：！？]+")
+_NOT_LETTERS = re.compile(r"[\W_]+")
+_ENDS = re.compile(
+    r"(?:\b(?:a|an|is|be|as|to|s)(?: (?:clear|clearly|definite|definitely|certain|plain))?(?: an?)? (pass|fail)"
+    r"|(不通过|不通過|未通过|未通過|不合格|通过|通過|合格))\Z"
+)
+_DENIES = re.compile(
+    r"\b(?:not|never|no|cannot|t)\b|没有?\Z|沒有?\Z|未能\Z|不能\Z|不予\Z|难以\Z|無法\Z|无法\Z|不应\Z|不该\Z|不可\Z"
+)
+_SUPPOSES = re.compile(r"\b(?:if|whether|unless|when)\b|\Ato |则|是否|能否|可否|如果|假如|若|除非|才|标准|標準")
+
+
+def _in_clauses(plain: str) -> Iterator[JudgeWord]:
+    """Clauses that are the bare word, or end in it as a judge's finding does: "So: fail", "this one is a fail"."""
+    for clause in _CLAUSE.finditer(_LISTED.sub(" ", plain)):
+        said = _NOT_LETTERS.sub(" ", clause[0]).strip().lower()
+        if (known := VERDICT_WORDS.get(said)) is not None:
+            yield known
+        elif (end := _ENDS.search(said)) is not None and _SUPPOSES.search(said) is None:
+            known = VERDICT_WORDS[end[1] or end[2]]
+            if _DENIES.search(said, 0, end.start()) is not None:
+                known = JudgeWord.FAIL if known is JudgeWord.PASS else JudgeWord.PASS
+            yield known
