@@ -98,7 +98,12 @@ def test_a_missing_file_names_the_setting(tmp_path):
 def test_checking_a_bank_reports_broken_rules_beside_the_banks_own_findings(tmp_path):
     dataset = ROOT / "data" / "dataset.json"
     assert validation.validate_file(dataset, rules_file=SHIPPED)[1] == []
-    broken = written(tmp_path, lambda rules: rules["rules"][2].update(priority=5000))
+    broken = written(
+        tmp_path,
+        lambda rules: next(rule for rule in rules["rules"] if rule["rule_key"] == "a1.fake_notice").update(
+            priority=5000
+        ),
+    )
     counts, [finding] = validation.validate_file(dataset, rules_file=broken)
     assert counts.instances > 0
     assert (finding.file, finding.case, finding.key) == ("rules.json", "a1.fake_notice", "priority")
