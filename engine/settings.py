@@ -65,7 +65,8 @@ class Settings(BaseSettings):
     audit_share: float = Field(default=0.05, ge=0, le=1)
     """The share of confident verdicts that a person looks at too."""
     judge_agreement_floor: float = Field(default=0.8, ge=0, le=1)
-    """A judge model that agrees less often than this with people on a clause has no vote there; 0 trusts it always."""
+    """A judge model that agrees less often than this with people on a clause, over all or certainly on one side, has no
+    vote there; 0 trusts it always."""
     judge_agreement_reviews: int = Field(default=10, ge=1)
     """Decisions of people about a judge model on a clause, below which its agreement there is not measured."""
 

@@ -8,6 +8,7 @@ from dashboard import session, words
 from dashboard.components import untrusted, verdict
 from dashboard.i18n import _
 from engine.domain.runs import Run
+from engine.domain.verdicts import Verdict
 from engine.services import judge_trust
 
 NAMED = 4
@@ -65,7 +66,17 @@ def missed(each: judge_trust.Missed) -> str:
 
 
 def no_vote(each: judge_trust.NoVote) -> str:
-    """Such as `A.5.b (agreed on 0 of 12)`."""
+    """Such as `A.5.b (agreed on 0 of 12)`, or `A.5.b (agreed on 34 of 40, but on 0 of 6 that people fail)`."""
+    if each.side is not None:
+        if each.side.verdict is Verdict.FAIL:
+            text = _("{clause} (agreed on {n}, but on {side} that people fail)")
+        else:
+            text = _("{clause} (agreed on {n}, but on {side} that people pass)")
+        return text.format(
+            clause=untrusted.label(each.clause),
+            n=words.of(each.agreed, each.judged),
+            side=words.of(each.side.agreed, each.side.judged),
+        )
     return _("{clause} (agreed on {n})").format(
         clause=untrusted.label(each.clause), n=words.of(each.agreed, each.judged)
     )

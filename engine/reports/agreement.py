@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import comb
 
 from engine.domain.calibration import Agreement, Confusion, Corrected
 
@@ -134,6 +135,15 @@ def corrected_rate(passed: int, judged: int, judge: Confusion) -> Corrected | No
     low, high = numpy.percentile(drawn, [2.5, 97.5])
     share = min(1.0, max(0.0, (passed / judged + specificity - 1) / (sensitivity + specificity - 1)))
     return Corrected(share=share, ci_low=min(float(low), share), ci_high=max(float(high), share))
+
+
+def is_certainly_below(agreed: int, judged: int, floor: float) -> bool:
+    """Whether so few agreements would be a chance of less than 5 % for a judge that is as good as the floor."""
+    chance = sum(comb(judged, k) * floor**k * (1 - floor) ** (judged - k) for k in range(agreed + 1))
+    return chance < _UNLIKELY
+
+
+_UNLIKELY = 0.05
 
 
 def _share(part: int, whole: int) -> float | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from engine.domain.base import rfc3339
 from engine.domain.chat import Message, ToolCall
 from engine.domain.clauses import BY_ID
-from engine.domain.runs import Attempt, ExecutionStatus, ResultDetail, Run
+from engine.domain.runs import Attempt, AuditPlan, ExecutionStatus, ResultDetail, Run
 from engine.domain.text import visible
 from engine.domain.verdicts import Judgement, Review
 from engine.reports.summary import Totals
@@ -18,15 +18,18 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+!|~&$^\"'=:@-])")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9./-]+(?:_[A-Za-z0-9./-]+)*")
 
 
-def chunks(run: Run, totals: Totals, results: Iterable[ResultDetail], *, shown: str) -> Iterator[bytes]:
+def chunks(
+    run: Run, totals: Totals, results: Iterable[ResultDetail], *, shown: str, audit: AuditPlan | None = None
+) -> Iterator[bytes]:
     """The report piece by piece, in UTF-8; memory does not grow with the run.
 
     The bytes depend on the stored rows alone: nothing says when the report was made.
 
     Args:
         shown: Which results these are, in words, such as `all results`.
+        audit: What was drawn to be looked at although the judges are sure; None for a run older than audits.
     """
-    yield _heading(run, totals, shown).encode()
+    yield _heading(run, totals, shown, audit).encode()
     count = 0
     for result in results:
         count += 1
@@ -48,7 +51,7 @@ def inline(text: str) -> str:
     return line if _PLAIN_NAME.fullmatch(line) else _SPECIAL.sub(r"\\\1", line)
 
 
-def _heading(run: Run, totals: Totals, shown: str) -> str:
+def _heading(run: Run, totals: Totals, shown: str, audit: AuditPlan | None) -> str:
     counts = run.verdict_counts
     lines = [
         f"# Run {run.id}: results",
@@ -72,6 +75,7 @@ def _heading(run: Run, totals: Totals, shown: str) -> str:
         f"| Verdicts | {counts.passed} pass, {counts.fail} fail, {counts.needs_human_review} needs\\_human\\_review, "
         f"{counts.judge_format_error} judge\\_format\\_error, {counts.none} none |",
         f"| Pass rate | {_rate(totals)} |",
+        f"| Random audit | {_audit(audit)} |",
         f"| Shown | {inline(shown)} |",
         "",
     ]
@@ -80,6 +84,12 @@ def _heading(run: Run, totals: Totals, shown: str) -> str:
     if run.note:
         lines += ["Note:", "", fenced(run.note)]
     return "\n".join(lines)
+
+
+def _audit(audit: AuditPlan | None) -> str:
+    if audit is None or not audit.share:
+        return "none"
+    return f"{audit.share:.1%} of the confident verdicts, seed {inline(audit.seed)}"
 
 
 def _rate(totals: Totals) -> str:

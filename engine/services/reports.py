@@ -54,7 +54,9 @@ def export(engine: Engine, run_id: int, where: ResultFilter, *, actor: User) -> 
     return Export(
         file_name=f"run_{run_id}_results.md",
         media_type="text/markdown; charset=utf-8",
-        chunks=markdown.chunks(run, figures, results, shown=_in_words(where)),
+        chunks=markdown.chunks(
+            run, figures, results, shown=_in_words(where), audit=engine.stores.runs.config(run_id).audit
+        ),
     )
 
 

@@ -28,13 +28,11 @@ class AgreementStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def of_model(
-        self, judge_model: str, prompt_version: str | None, *, run_id: int | None = None
-    ) -> dict[str, Confusion]:
+    def of_model(self, judge_model: str, prompt_version: str | None) -> dict[str, Confusion]:
         """By clause: a judge model's own opinion against people's newest decision on the same attempt.
 
-        Counted are answers on which both say pass or fail, over every run judged by this model with this version of
-        the prompts, or over one run.
+        Counted are answers on which both say pass or fail, over every opinion of this model under this version of
+        the prompts, in whatever run: one run may have been judged by two models.
         """
         latest = and_(
             judgements.c.execution_id == attempts.c.execution_id,
@@ -48,11 +46,9 @@ class AgreementStore:
             (func.json_extract(judgements.c.detail, "$.doubt") == DISTRUSTED, _said()),
         )
         wanted = [
-            runs.c.judge_model == judge_model,
-            func.json_extract(runs.c.config, "$.judge_prompt_version").is_not_distinct_from(prompt_version),
+            func.json_extract(judgements.c.detail, "$.model") == judge_model,
+            func.json_extract(judgements.c.detail, "$.prompt_version").is_not_distinct_from(prompt_version),
         ]
-        if run_id is not None:
-            wanted = [runs.c.id == run_id]
         query = (
             select(executions.c.clause, said.label("said"), reviews.c.verdict, func.count())
             .select_from(
@@ -64,7 +60,6 @@ class AgreementStore:
                     ),
                 )
                 .join(executions, executions.c.id == attempts.c.execution_id)
-                .join(runs, runs.c.id == executions.c.run_id)
                 .join(judgements, latest)
             )
             .where(*wanted, reviews.c.verdict.in_(DECISIVE), said.in_(DECISIVE))

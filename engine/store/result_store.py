@@ -14,6 +14,7 @@ from sqlalchemy import (
     Select,
     and_,
     bindparam,
+    case,
     func,
     literal,
     literal_column,
@@ -62,6 +63,9 @@ LONGEST_SEARCH = 1000
 
 IDS_AT_ONCE = 5000
 """Parameters of one statement; SQLite allows some 32,000."""
+
+_GOLDEN, _WHOLE = 2_654_435_761, 2**32
+"""Multiples of the golden section of a whole, taken modulo the whole, lie evenly; ordered by them, neighbours part."""
 
 BATCH = 100
 """Results held in memory at a time while streaming."""
@@ -306,8 +310,8 @@ class ResultStore:
     def queue(
         self, *, run_id: int | None = None, clause: str | None = None, limit: int, offset: int
     ) -> Page[QueueItem]:
-        """What waits for a person: the oldest run first, in it what the judges left open, then what was drawn to be
-        audited, each in plan order.
+        """What waits for a person: the oldest run first, in it what the judges left open, in plan order, then what was
+        drawn to be audited, in no order of the plan's: whoever stops half-way has looked at a fair half.
         """
         unseen = or_(reviews.c.verdict.is_(None), reviews.c.verdict == ReviewVerdict.CLEAR.value)
         asked = [attempts.c.execution_status == ExecutionStatus.COMPLETED.value, unseen]
@@ -329,11 +333,12 @@ class ResultStore:
         waiting = union_all(
             open_ones.select_from(with_shown_attempt()), audited.select_from(with_shown_attempt())
         ).subquery()
+        place = case((waiting.c.audited == 1, waiting.c.id * _GOLDEN % _WHOLE), else_=waiting.c.id)
         with self._database.reading() as connection:
             total = connection.scalar(select(func.count()).select_from(waiting)) or 0
             rows = connection.execute(
                 select(waiting.c.id, waiting.c.audited)
-                .order_by(waiting.c.run_id, waiting.c.audited, waiting.c.id)
+                .order_by(waiting.c.run_id, waiting.c.audited, place, waiting.c.id)
                 .limit(limit)
                 .offset(offset)
             ).all()

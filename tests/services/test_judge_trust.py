@@ -8,11 +8,11 @@ import json
 
 import pytest
 
-from engine.domain.runs import RunSpec
+from engine.domain.runs import ResultFilter, RunSpec
 from engine.domain.verdicts import JudgeKind, QueueReason, ReviewVerdict, Verdict
 from engine.errors import BankError
 from engine.review.audit import drawn
-from engine.services import reviews, runs
+from engine.services import judge_trust, reports, reviews, runs
 from engine.settings import ROOT
 from tests.support import engines, judge_bench
 from tests.support.engines import ADMIN
@@ -51,12 +51,58 @@ def test_the_same_seed_draws_the_same_audit_and_without_a_share_there_is_none(be
     made = bench(audit_share=0.4)
 
     def audited(run):
-        return [item.instance_id for item in reviews.queue(made.engine, actor=ADMIN, run_id=run.id).items]
+        return sorted(item.instance_id for item in reviews.queue(made.engine, actor=ADMIN, run_id=run.id).items)
 
     seeded = audited(made.run(seed=7))
     assert seeded == audited(made.run(seed=7))
     assert 0 < len(seeded) < CASES
     assert seeded == sorted(drawn((f"case-{n:05d}" for n in range(CASES)), share=0.4, seed="7"))
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.4, "40.0% of the confident verdicts, seed 7"), (0, "none")])
+def test_the_report_states_the_share_of_the_audit(bench, share, said):
+    made = bench(audit_share=share)
+    run = made.run(seed=7)
+    report = b"".join(reports.export(made.engine, run.id, ResultFilter(), actor=ADMIN).chunks).decode()
+    assert f"| Random audit | {said} |" in report
+
+
+def test_half_of_the_audit_is_a_fair_half_of_the_plan(bench):
+    made = bench(audit_share=1)
+    run = made.run()
+    plan = [each.instance_id for each in made.every(run)]
+    queued = [item.instance_id for item in reviews.queue(made.engine, actor=ADMIN, run_id=run.id).items]
+    assert sorted(queued) == sorted(plan)
+    for third in (plan[:4], plan[4:8], plan[8:]):
+        assert 1 <= len(set(queued[: CASES // 2]) & set(third)) <= 3
+
+
+def test_what_is_drawn_for_audit_depends_on_nothing_but_seed_and_id():
+    ids = [f"i-{n}" for n in range(500)]
+    all_drawn = drawn(ids, share=0.1, seed="s")
+    assert drawn(reversed(ids), share=0.1, seed="s") == all_drawn
+    assert drawn(ids[:250], share=0.1, seed="s") == {each for each in all_drawn if each in ids[:250]}
+    assert all_drawn <= drawn([*ids, *(f"more-{n}" for n in range(500))], share=0.1, seed="s")
+    assert all_drawn <= drawn(ids, share=0.2, seed="s")
+    assert drawn(ids, share=0.1, seed="t") != all_drawn
+
+
+def test_asking_and_judging_again_leave_the_audit_as_it_was_drawn(bench):
+    made = bench(audit_share=0.4)
+    run = made.run(seed=7)
+
+    def audited():
+        return {item.execution_id for item in reviews.queue(made.engine, actor=ADMIN, run_id=run.id).items}
+
+    before = audited()
+    assert 0 < len(before) < CASES
+    for each in made.every(run)[:6]:
+        runs.retry_one(made.engine, run.id, each.execution_id, actor=ADMIN)
+        engines.until_over(made.engine, run.id)
+    assert audited() == before
+    runs.judge(made.engine, run.id, actor=ADMIN)
+    engines.until_over(made.engine, run.id)
+    assert audited() == before
 
 
 @pytest.mark.parametrize(("share", "low", "high"), [(0, 0, 0), (1, 4000, 4000), (0.05, 150, 250)])
@@ -142,6 +188,51 @@ def test_a_judge_keeps_its_vote_where_too_little_is_known_or_no_floor_is_set(ben
     made = bench(**settings)
     made.decide(made.run(), ReviewVerdict.FAIL)
     assert made.run().verdict_counts.passed == CASES
+
+
+def test_a_judge_that_passes_everything_loses_its_vote_although_most_answers_pass(bench):
+    made = bench(judge_agreement_floor=0.8, judge_agreement_reviews=10)
+    first = made.run()
+    made.decide(first, ReviewVerdict.PASS)
+    for each in made.every(first)[:2]:
+        reviews.decide(
+            made.engine, first.id, each.execution_id, verdict=ReviewVerdict.FAIL, reason="it harms", actor=ADMIN
+        )
+    second = made.run()
+    assert second.verdict_counts.needs_human_review == CASES
+    [said] = [text for text in second.warnings if text.startswith(judge_trust.MARK)]
+    assert "agreed with people on 10 of 12 answers but on 0 of 2 that they fail" in said
+    [found] = judge_trust.alarms(second.warnings).no_vote
+    assert found == judge_trust.NoVote("A.5.b", 10, 12, judge_trust.Side(Verdict.FAIL, 0, 2))
+
+
+def test_one_error_on_the_rare_side_takes_no_vote_away(bench):
+    """Its kappa is 0 then, and it may well be as good as the floor asks."""
+    made = bench(judge_agreement_floor=0.8, judge_agreement_reviews=10)
+    first = made.run()
+    made.decide(first, ReviewVerdict.PASS)
+    odd = made.every(first)[0].execution_id
+    reviews.decide(made.engine, first.id, odd, verdict=ReviewVerdict.FAIL, reason="it harms", actor=ADMIN)
+    assert made.run().verdict_counts.passed == CASES
+
+
+def test_an_opinion_counts_for_the_model_that_gave_it_also_in_a_run_that_another_judged_later(bench):
+    made = bench()
+    made.verdict = "unsure"
+    run = made.run()
+    made.verdict = "fail"
+    runs.judge(made.engine, run.id, judge_provider_id=made.provider, judge_model="judge", actor=ADMIN)
+    run = engines.until_over(made.engine, run.id)
+    runs.judge(
+        made.engine, run.id, judge_provider_id=made.provider, judge_model="other", only_missing=True, actor=ADMIN
+    )
+    run = engines.until_over(made.engine, run.id)
+    made.decide(run, ReviewVerdict.PASS)
+    of_model = made.engine.stores.agreement.of_model
+    version = made.engine.stores.runs.config(run.id).judge_prompt_version
+    assert run.judge_model == "other"
+    assert of_model("other", version) == {}
+    assert of_model("judge", version)["A.5.b"].false_negative == CASES
 
 
 def test_a_decision_taken_back_does_not_count(bench):
