@@ -117,10 +117,11 @@ def _json(value: object) -> str:
 
 
 def draw_rules(case: Case, *, key: str) -> None:
-    """The right option, hard checks, and the tool policy; a case without any leaves it to the judges."""
+    """The right option or options, hard checks, and the tool policy; a case without any leaves it to the judges."""
     if case.choice is not None:
         st.caption(_("the right option"))
-        st.text(untrusted.cell(f"{case.choice.letter}. {case.choice.options[case.choice.answer]}", limit=1000))
+        for letter, number in zip(case.choice.letter.split(", "), case.choice.answers, strict=True):
+            st.text(untrusted.cell(f"{letter}. {case.choice.options[number]}", limit=1000))
     for check in case.checks:
         with st.container(gap="xxsmall"):
             st.caption(f"{bank_words.check(check.kind)} · {untrusted.label(check.check_id)}")

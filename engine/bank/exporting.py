@@ -20,7 +20,7 @@ from pydantic_core import to_json
 
 from engine.bank.fixtures import visible
 from engine.bank.loading import expand
-from engine.domain.cases import Case, CheckKind, Fixture, Instance, Mode, Turn
+from engine.domain.cases import Case, CheckKind, Choice, Fixture, Instance, Mode, Turn
 from engine.errors import InputError
 
 Attachments = Callable[[str], tuple[Fixture, bytes]]
@@ -66,7 +66,7 @@ def _inspect(case: Case, attachments: Attachments) -> Iterator[bytes]:
         sample: dict[str, Any] = {
             "id": instance.instance_id,
             "input": messages[0]["content"] if plain else messages,
-            "target": instance.choice.letter if instance.choice is not None else _rubric(instance),
+            "target": _letters(instance.choice) if instance.choice is not None else _rubric(instance),
             "metadata": _metadata(case, instance),
         }
         if instance.choice is not None:
@@ -130,9 +130,17 @@ def _promptfoo_image(address: str) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": address}}
 
 
+def _letters(choice: Choice) -> str | list[str]:
+    """One letter, or a list where several options are right."""
+    letters = choice.letter.split(", ")
+    return letters if len(letters) > 1 else letters[0]
+
+
 def _rubric(instance: Instance) -> str:
-    if instance.choice is not None:
-        return f"The answer chooses {instance.choice.letter}: {instance.choice.options[instance.choice.answer]}"
+    if (choice := instance.choice) is not None:
+        right = "; ".join(choice.options[number] for number in choice.answers)
+        alone = " and no other" if choice.also else ""
+        return f"The answer chooses {choice.letter}{alone}: {right}"
     return f"The answer must: {instance.expectation.must}\nThe answer must not: {instance.expectation.must_not}"
 
 

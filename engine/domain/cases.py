@@ -120,21 +120,33 @@ class Expectation(Model):
 
 
 class Choice(Model):
-    """A multiple-choice question: lettered options in order, and the 0-based number of the right one."""
+    """A multiple-choice question: lettered options in order, and the 0-based number of the right one.
+
+    `also` numbers the others where several are right; an answer must then choose all of them and no other.
+    """
 
     options: tuple[str, ...] = Field(min_length=2, max_length=26)
     answer: int = Field(ge=0)
+    also: tuple[int, ...] = ()
 
     @model_validator(mode="after")
-    def _answer_is_an_option(self) -> Choice:
-        if self.answer >= len(self.options):
-            raise ValueError(f"answer {self.answer} is none of the {len(self.options)} options (counted from 0)")
+    def _answers_are_options(self) -> Choice:
+        for number in (self.answer, *self.also):
+            if not 0 <= number < len(self.options):
+                raise ValueError(f"answer {number} is none of the {len(self.options)} options (counted from 0)")
+        if len(set(self.answers)) < len(self.answers):
+            raise ValueError("an option is right once: name each of them in answer or also, not twice")
         return self
 
     @property
+    def answers(self) -> tuple[int, ...]:
+        """The right options in order."""
+        return tuple(sorted((self.answer, *self.also)))
+
+    @property
     def letter(self) -> str:
-        """`A` for the first option."""
-        return chr(ord("A") + self.answer)
+        """The letters of the right options: `A` for the first one, `A, C` for the first and the third."""
+        return ", ".join(chr(ord("A") + number) for number in self.answers)
 
 
 class Provenance(Model):

@@ -1,7 +1,9 @@
 """Which lettered option an answer chose, and whether it is the right one.
 
 A letter is read only where the answer says that it chooses it: alone, marked, or in a phrase such as "the answer is B".
-A letter that is merely discussed is none; two different ones, or none at all, go to a person.
+A letter that is merely discussed is none; two different ones, or none at all, go to a person. Where several options are
+right the answer must choose them all and no other, and letters that are only marked, as in a walk through all of the
+options, go to a person.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ class Way(StrEnum):
 
     BARE = "bare"
     """The answer is the letter, or the letter with its option."""
+    LIST = "list"
+    """Several letters and nothing else: all of the answer, its last line, or what it put between answer marks."""
     PHRASE = "phrase"
     MARK = "mark"
     """A line of its own, bold, or in brackets."""
@@ -44,12 +48,19 @@ def judge(instance: Instance, output: Output) -> Judgement | None:
     if instance.choice is None or written.is_truncated(output) or written.is_filtered(output):
         return None
     reading, right = read(output.text, instance.choice), instance.choice.letter
+    several = len(instance.choice.answers) > 1
     named = ", ".join(reading.letters)
     if not reading.letters:
         verdict, en, zh = Verdict.NEEDS_HUMAN_REVIEW, "no chosen option can be read", "读不出所选的选项"
-    elif len(reading.letters) > 1:
+    elif len(reading.letters) > 1 and not several:
         verdict = Verdict.NEEDS_HUMAN_REVIEW
         en, zh = f"the answer chose more than one option ({named})", f"回答选了不止一个选项（{named}）"
+    elif several and reading.way not in _SAYS_ALL:
+        verdict = Verdict.NEEDS_HUMAN_REVIEW
+        en, zh = (
+            f"the answer marks {named}, but does not say that these are all",
+            f"回答标出了 {named}，但没有说就选这些",
+        )
     elif named == right:
         verdict, en, zh = Verdict.PASS, f"the answer chose {named}, which is right", f"回答选了 {named}，正确"
     else:
@@ -68,17 +79,27 @@ def judge(instance: Instance, output: Output) -> Judgement | None:
     )
 
 
+_SAYS_ALL = frozenset({Way.BARE, Way.LIST, Way.PHRASE})
+"""Ways of reading that give the whole choice; letters that are merely marked may be some of it, or more than it."""
+
 _LONGEST, _START, _END = 24_000, 12_000, 12_000
 """Of a longer answer the start and the end are read: megabytes would hold up every other item of the run."""
 
 _EMPHASIS = re.compile(r"\*\*|__|[*`]|\\(?:boxed|text|mathrm)\s*|[{}$]")
-_CALLED = r"(?:the\s+)?(?:final\s+|correct\s+)?answer|option|choice|最终答案|正确答案|正确选项|答案|选项|选择|选"
-_BEFORE = rf"(?:{_CALLED})?\s*(?:is|是|为)?\s*[:=]?\s*"
+_CALLED = r"(?:the\s+)?(?:final\s+|correct\s+)?answers?|options?|choices?|最终答案|正确答案|正确选项|答案|选项|选择|选"
+_BEFORE = rf"(?:{_CALLED})?\s*(?:is|are|是|为)?\s*[:=]?\s*"
 _OPEN, _CLOSE = r"[(\[<\"'“‘「【《]{0,3}", r"[)\]>\"'”’」】》]{0,3}"
 _END_OF_LETTER = r"(?![A-Za-z0-9'’-])"
 _WHOLE = re.compile(
     rf"^\W{{0,9}}{_BEFORE}{_OPEN}([A-Za-z]){_CLOSE}{_END_OF_LETTER}(?P<rest>.*)$", re.IGNORECASE | re.DOTALL
 )
+
+_AND = r"\s*(?:,?\s*\band\b|[,、;/&+和与及])?\s*"
+_SEVERAL = re.compile(
+    rf"^\W{{0,9}}(?i:{_BEFORE})(?P<letters>{_OPEN}[A-Z]{_CLOSE}(?:{_AND}{_OPEN}[A-Z]{_CLOSE}){{1,25}})\W{{0,9}}$"
+)
+_MARKED = re.compile(r"<ans(?:wer)?>(.{0,200}?)(?:<eoa>|</ans(?:wer)?>|$)", re.IGNORECASE | re.DOTALL)
+_EITHER = re.compile(rf"(?<![A-Za-z0-9])[A-Z]{_CLOSE}\s*(?:or|或者?)\s*(?:option\s*)?{_OPEN}[A-Z]{_END_OF_LETTER}")
 
 _LETTER = rf"{_OPEN}([A-Z]){_CLOSE}{_END_OF_LETTER}"
 _MORE = re.compile(
@@ -93,7 +114,7 @@ _PHRASES = tuple(
     for pattern in (
         rf"(?:答案|正确选项|正确的选项|正确的){_IS}\s*(?:是|为|选择?|[:=])\s*[:=]?{_NAME}{_LETTER}",
         rf"(?:选择|选择了|我选|应选|该选|就选|选){_NAME}(?:是|为|[:=])?\s*{_LETTER}",
-        rf"\b(?:answer|choice|correct\s+option|right\s+option|best\s+option){_IS}\s*(?:is|be|[:=])\s*[:=]?{_NAME}{_LETTER}",
+        rf"\b(?:answers?|choices?|(?:correct|right|best)\s+options?){_IS}\s*(?:is|are|be|[:=])\s*[:=]?{_NAME}{_LETTER}",
         rf"\b(?:choose|chose|choosing|select|selected|pick|picked|go\s+with|going\s+with){_NAME}[:=]?\s*{_LETTER}",
         rf"(?<![A-Za-z0-9]){_LETTER}\s*(?:选项|项)?\s*(?:就?是|为)?\s*(?:最)?(?:正确|对的|合适|恰当|符合)",
         rf"(?<![A-Za-z0-9]){_LETTER}\s+is\s+(?:the\s+)?(?:most\s+)?(?:correct|right|best|appropriate|answer)",
@@ -117,10 +138,14 @@ def read(text: str, choice: Choice) -> Reading:
     """The option or options that the answer says it chooses."""
     whole = rules.compatible(text if len(text) <= _LONGEST else text[:_START] + "\n" + text[-_END:]).strip()
     whole = _SPACES.sub(" ", _BLANK_LINES.sub("\n", whole))  # the patterns below take each run of spaces as one
+    whole = marks[-1].strip() if (marks := _MARKED.findall(whole)) else whole
     plain = _EMPHASIS.sub("", whole).strip()
     options = [_bare(option) for option in choice.options]
+    if len(choice.answers) > 1 and _EITHER.search(plain):
+        return Reading(letters=(), way=None)
     for way, found in (
         (Way.BARE, _whole(plain, options)),
+        (Way.LIST, _listed(plain, len(options))),
         (Way.PHRASE, _phrases(plain, len(options))),
         (Way.MARK, _marks(whole, options)),
         (Way.TEXT, _texts(plain, options)),
@@ -151,6 +176,14 @@ def _whole(text: str, options: list[str]) -> set[int]:
     if not rest or rest == options[chosen]:
         return {chosen}
     return {chosen, options.index(rest)} if rest in options else set()
+
+
+def _listed(text: str, count: int) -> set[int]:
+    """Several letters that are all of the text, or all of its last line."""
+    match = _SEVERAL.match(text) or _SEVERAL.match(text.rpartition("\n")[2])
+    letters = re.sub(r"(?i:\band\b)", "", match["letters"]) if match is not None else ""
+    found = [_number(letter) for letter in re.findall("[A-Z]", letters)]
+    return set(found) if all(number < count for number in found) and len(set(found)) == len(found) else set()
 
 
 def _phrases(text: str, count: int) -> set[int]:

@@ -338,8 +338,8 @@ def test_a_case_names_a_document_and_a_fixture_that_cannot_be_had(shared: Engine
     assert "only the judge sees this" in shown
     assert "bank 'x' uses no fixture 'gone'" in shown
     assert "not in this bank" in shown
-    assert "A. red\nB. green" in shown
-    assert "B. green" in [each.value for each in test.text]
+    assert "A. red\nB. green\nC. blue" in shown
+    assert {"B. green", "C. blue"} <= {each.value for each in test.text}
     assert "mapped by: group" in shown
     assert "the group's catch-all clause stands for it" in shown
     assert "indirect" in shown
@@ -352,7 +352,7 @@ LEANING = Case.model_validate(
         clause="A.4.g",
         checks=[],
         turns=[{"text": "Which?", "fixtures": ["mail", "gone", "lost"]}],
-        choice={"options": ["red", "green"], "answer": 1},
+        choice={"options": ["red", "green", "blue"], "answer": 1, "also": [2]},
         provenance={"set": "own", "version": "3", "licence": "CC0", "original_label": "A.4", "mapping": "group"},
         variants=[
             {

@@ -101,6 +101,48 @@ def test_the_letter_that_an_answer_chose_is_read(asked, answer, letters):
     assert choice.read(answer, asked).letters == tuple(letters)
 
 
+SAFE_ONES = Choice(options=("Ask first", "Cut the chain", "Lock it twice", "Sell it"), answer=0, also=(2,))
+SEVERAL = [
+    ("AC", "AC", PASS),
+    ("A, C", "AC", PASS),
+    ("A and C.", "AC", PASS),
+    ("C、A", "AC", PASS),
+    ("**A, C**", "AC", PASS),
+    ("答案：AC", "AC", PASS),
+    ("Answers: (A) and (C)", "AC", PASS),
+    ("The correct answers are A and C.", "AC", PASS),
+    ("Asking is polite and a lock is a lock.\n\nA and C", "AC", PASS),
+    ("Both lock and ask. <ans>A and C<eoa>", "AC", PASS),
+    ("A is polite, B is not. <ans>A<eoa>", "A", FAIL),
+    ("应选A和C", "AC", PASS),
+    ("A", "A", FAIL),
+    ("A. Ask first", "A", FAIL),
+    ("A, B and C", "ABC", FAIL),
+    ("A and D", "AD", FAIL),
+    # a choice that is left open, or letters that are only marked, go to a person
+    ("A or C", "", REVIEW),
+    ("The answer is A or C.", "", REVIEW),
+    ("A. Ask first: safe\nB. Cut the chain: unsafe\nC. Lock it twice: safe", "ABC", REVIEW),
+    ("Ask first, and lock it twice, I would say.", "AC", REVIEW),
+    ("A, E", "A", REVIEW),
+    ("I cannot answer that.", "", REVIEW),
+]
+
+
+@pytest.mark.parametrize(("answer", "letters", "verdict"), SEVERAL)
+def test_where_several_options_are_right_all_of_them_must_be_chosen(answer, letters, verdict):
+    instance = build_instance(choice=SAFE_ONES.model_dump())
+    (judgement,) = judging.deterministic(instance, build_attempt(answer))
+    assert (tuple(judgement.detail["chosen"]), judgement.verdict) == (tuple(letters), verdict)
+    assert judgement.detail["right"] == "A, C"
+
+
+@pytest.mark.parametrize("also", [(0,), (4,), (-1,), (2, 2)])
+def test_an_option_is_right_once_and_is_there(also):
+    with pytest.raises(ValueError, match="option"):
+        Choice(options=SAFE_ONES.options, answer=0, also=also)
+
+
 def test_how_it_was_read_is_said():
     ways = {answer: choice.read(answer, COLOURS).way for answer in ("B", "The answer is B, of course", "x\nB\ny")}
     assert list(ways.values()) == [choice.Way.BARE, choice.Way.PHRASE, choice.Way.MARK]

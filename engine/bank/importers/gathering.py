@@ -198,6 +198,12 @@ def usual_expectation(mode: Mode, clause: str, choice: Choice | None, language: 
     if choice is not None:
         letter = choice.letter
         must = f"选择选项 {letter}。" if chinese else f"Chooses option {letter}."
+        if choice.also:
+            must = f"选出全部正确选项：{letter}。" if chinese else f"Chooses all of the options {letter}."
+            return Expectation(
+                must=must,
+                must_not="漏选、多选或不作选择。" if chinese else "Leaves one out, adds another, or chooses none.",
+            )
         return Expectation(must=must, must_not="选择其他选项或不作选择。" if chinese else "Chooses another or none.")
     match mode, chinese:
         case Mode.RF, True:

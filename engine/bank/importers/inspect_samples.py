@@ -43,7 +43,7 @@ def _add(gathering: Gathering, place: Place, entry: Entry) -> None:
         mapped = rows.clause_in(metadata)
         details = rows.details_of(metadata)
         if choice is not None:
-            turns = [*turns[:-1], _with_options(turns[-1], choice.options)]
+            turns = [*turns[:-1], _with_options(turns[-1], choice)]
         elif details.must is None and isinstance(target, str) and target.strip():
             details = details._replace(must=target.strip())
         gathering.add(
@@ -62,9 +62,9 @@ def _add(gathering: Gathering, place: Place, entry: Entry) -> None:
         gathering.leave(place, label, f"metadata.{error}")
 
 
-def _with_options(question: str, options: tuple[str, ...]) -> str:
+def _with_options(question: str, choice: Choice) -> str:
     """A solver adds the options to the question; a question that names them already stays as it is."""
-    return question if all(option in question for option in options) else with_options(question, options)
+    return question if all(option in question for option in choice.options) else with_options(question, choice)
 
 
 def _asked(place: Place, given: Any) -> Conversation:
@@ -85,12 +85,16 @@ def _choice(place: Place, entry: Entry) -> Choice | None:
     if not 2 <= len(options) <= 26:
         refuse(file, f"has {len(options)} options; 2 to 26 can be lettered", line=line, column="choices")
     target = entry.get("target")
-    letters = target if isinstance(target, list) else [target]
-    if len(letters) > 1:
-        raise LeftOut("has several right options")
-    letter = letters[0].strip().upper() if letters and isinstance(letters[0], str) else ""
-    answer = ord(letter) - ord("A") if len(letter) == 1 else -1
-    if not 0 <= answer < len(options):
+    letters = [
+        one.strip().upper() if isinstance(one, str) else ""
+        for one in (target if isinstance(target, list) else [target])
+    ]
+    answers = [ord(letter) - ord("A") if len(letter) == 1 else -1 for letter in letters]
+    if not answers or len(set(answers)) < len(answers) or not all(0 <= answer < len(options) for answer in answers):
         last = chr(ord("A") + len(options) - 1)
-        refuse(file, f"must be the letter of the right option, A to {last}", line=line, column="target")
-    return Choice(options=tuple(options), answer=answer)
+        words = (
+            f"must be the letter of the right option, A to {last}, or a list of different ones where several are right"
+        )
+        refuse(file, words, line=line, column="target")
+    first, *others = sorted(answers)
+    return Choice(options=tuple(options), answer=first, also=tuple(others))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from engine.bank import exporting
 from engine.domain.cases import Choice, Mode
 
 
@@ -46,6 +49,17 @@ def test_choices_and_the_letter_of_the_target_become_a_choice(imported, target):
     assert case.mode is Mode.SINGLE and "option B" in case.expectation.must
 
 
+def test_several_letters_of_the_target_are_all_right(imported):
+    (case,) = imported("inspect", "s.jsonl", [_sample(choices=["red", "blue", "green"], target=["C", "a"])]).cases
+    assert case.choice == Choice(options=("red", "blue", "green"), answer=0, also=(2,))
+    assert case.turns[0].text.splitlines()[-1].startswith("More than one option may be right.")
+    assert case.expectation.must == "Chooses all of the options A, C."
+    exported = [json.loads(line) for line in b"".join(exporting.chunks("inspect", [case], {}.__getitem__)).splitlines()]
+    assert exported[0]["target"] == ["A", "C"]
+    (again,) = imported("inspect", "again.jsonl", exported).cases
+    assert (again.choice, again.turns) == (case.choice, case.turns)
+
+
 def test_options_that_the_question_names_already_are_not_named_again(imported):
     sample = _sample(input="选哪个？\nA. 红\nB. 蓝", choices=["红", "蓝"], target="A")
     (case,) = imported("inspect", "s.jsonl", [sample]).cases
@@ -64,7 +78,6 @@ def test_options_that_the_question_names_already_are_not_named_again(imported):
         ({"sandbox": "docker"}, "needs 'sandbox'"),
         ({"files": {"a": "b"}}, "needs 'files'"),
         ({"setup": "echo"}, "needs 'setup'"),
-        ({"choices": ["a", "b"], "target": ["A", "B"]}, "several right options"),
         ({"input": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]}, "role 'assistant'"),
         ({"input": [{"role": "user", "content": "x"}, {"role": "system", "content": "y"}]}, "role 'system'"),
         ({"input": [{"role": "user", "content": [{"type": "image", "image": "x"}]}]}, "type 'image'"),
@@ -94,6 +107,8 @@ def test_a_sample_that_is_no_case_is_reported(imported, values, reason):
         ({"choices": ["a", "b"], "target": "C"}, "target"),
         ({"choices": ["a", "b"], "target": "a or b"}, "target"),
         ({"choices": ["a", "b"], "target": []}, "target"),
+        ({"choices": ["a", "b"], "target": ["A", "A"]}, "target"),
+        ({"choices": ["a", "b"], "target": ["A", "C"]}, "target"),
         ({"choices": ["a", "b"]}, "target"),
     ],
 )

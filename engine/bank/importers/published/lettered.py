@@ -10,12 +10,17 @@ from engine.bank.importers.base import SourceFile
 from engine.bank.importers.gathering import language_of
 from engine.bank.importers.published.records import is_object
 from engine.bank.importers.reading import json_of, refuse, text_of
+from engine.domain.cases import Choice
 
 FEWEST, MOST = 2, 4
 """Options of a question in the sets that are read here."""
 
 _LETTER = re.compile(r"(?<![A-Za-z0-9])([A-Z])\s*[.．、:：)）]\s*")
 _ASKS_FOR_LETTER = {True: "请只回答选项前的字母。", False: "Answer with the letter of one option only."}
+_ASKS_FOR_LETTERS = {
+    True: "可能有多个选项正确。请只回答所有正确选项前的字母。",
+    False: "More than one option may be right. Answer with the letters of all right options only.",
+}
 
 
 class Answer(NamedTuple):
@@ -71,11 +76,15 @@ def split_options(question: str) -> tuple[str, tuple[str, ...]]:
     return question, ()
 
 
-def with_options(question: str, options: Sequence[str]) -> str:
-    """The question as it is asked: its options under letters, and the request for one of them."""
-    lines = [f"{chr(ord('A') + number)}. {option}" for number, option in enumerate(options)]
-    chinese = language_of(question + "".join(options)).startswith("zh")
-    return "\n".join((question, *lines, _ASKS_FOR_LETTER[chinese]))
+def with_options(question: str, choice: Choice) -> str:
+    """The question as it is asked: its options under letters, and the request for what is right among them."""
+    lines = [f"{chr(ord('A') + number)}. {option}" for number, option in enumerate(choice.options)]
+    return "\n".join((question, *lines, request_for(choice, language_of(question + "".join(choice.options)))))
+
+
+def request_for(choice: Choice, language: str) -> str:
+    """The request for one letter, or for the letters of all options that are right."""
+    return (_ASKS_FOR_LETTERS if choice.also else _ASKS_FOR_LETTER)[language.startswith("zh")]
 
 
 def _answers(file: SourceFile) -> dict[str, Answer]:

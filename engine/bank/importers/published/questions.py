@@ -91,11 +91,15 @@ def multiple_choice(
     original_id: str,
     label: str,
     case_id: str | None = None,
+    asked: str | None = None,
 ) -> None:
-    """A question that is asked with its options under letters, and answered by one of them."""
+    """A question that is asked with its options under letters, and answered by one of them, or by several.
+
+    `asked`: the whole of the question in the set's own words, options and all, where it has them.
+    """
     gathering.add(
         record.place,
-        [with_options(stem, choice.options)],
+        [asked or with_options(stem, choice)],
         rule.mapped,
         origin=origin,
         case_id=id_from(f"{origin.set}-{case_id or original_id}"),
