@@ -65,7 +65,8 @@ class Gathering:
         self._cases: list[Case] = []
         self._unmapped: list[Unmapped] = []
         self._rules: Counter[str] = Counter()
-        self._owners: dict[str, tuple[Place, str]] = {}
+        self._owners: dict[str, tuple[Place, str | None]] = {}
+        """By case id: where it stands, and the id it has there; None where it has none and the question made it."""
 
     def add(
         self,
@@ -124,15 +125,19 @@ class Gathering:
     def keep(self, place: Place, case: Case, *, rule: str) -> None:
         """A case that is complete already."""
         folded = case.case_id.casefold()
+        given = case.provenance.original_id if case.provenance is not None else case.case_id
         if folded in self._owners:
             earlier, written = self._owners[folded]
             where = f"line {earlier.line}" + (f" of {earlier.file.shown}" if earlier.file != place.file else "")
+            if given is None and written is None:
+                refuse(place.file, f"asks the same as {where}; remove one of them", line=place.line)
             words = (
-                f"id {case.case_id!r} is taken by {where} (there {written!r}); ids that differ only in upper and "
-                "lower case or in their Unicode form are the same: rename one, or remove it if it is the same question"
+                f"id {given or case.case_id!r} is taken by {where} (there {written or case.case_id!r}); ids that "
+                "differ only in upper and lower case or in their Unicode form are the same: rename one, or remove it "
+                "if it is the same question"
             )
             refuse(place.file, words, line=place.line)
-        self._owners[folded] = (place, case.case_id)
+        self._owners[folded] = (place, given)
         self._cases.append(case)
         self._rules[rule] += 1
 

@@ -236,8 +236,13 @@ def yaml_of(file: SourceFile) -> Any:
     return found[0]
 
 
+_ARCHIVE, _OLD_WORKBOOK = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+
+
 def _decoded(file: SourceFile) -> str:
     content = file.content
+    if content.startswith((_ARCHIVE, _OLD_WORKBOOK)):
+        refuse(file, "is a workbook or an archive, not text; import a workbook as xlsx, or unpack the archive first")
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return _strictly(file, "utf-16", "UTF-16 (as its byte order mark says)")
     if content.startswith(codecs.BOM_UTF8):

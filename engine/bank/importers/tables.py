@@ -38,6 +38,12 @@ MAX_UNPACKED = 128 * 1024 * 1024
 _PIECE = 64 * 1024
 """Bytes of a part that are looked at together."""
 
+_FORMULAS = (b"<f>", b"<f ")
+"""How a formula begins in a sheet."""
+
+_ERRORS = frozenset({"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A", "#SPILL!", "#CALC!"})
+"""What a spreadsheet shows in place of a value it could not work out."""
+
 _FIXTURE_LINE = {"fixture"}
 """The keys of a line that describes a fixture."""
 
@@ -241,15 +247,19 @@ def _sheet_rows(file: SourceFile, headings: tuple[str, ...], records: Iterator[t
 
 def _cells_of(file: SourceFile) -> Iterator[tuple[int, list[str]]]:
     """Rows with content of the first sheet, each with its number, cells as text."""
-    _check_archive(file)
+    computed = _check_archive(file)
     try:
-        with closing(openpyxl.load_workbook(io.BytesIO(file.content), read_only=True, data_only=True)) as book:
+        with closing(_book(file, data_only=True)) as book:
             if not book.worksheets:
                 refuse(file, "the workbook has no sheet of cells; choose another")
-            sheet = book.worksheets[0]
-            sheet.reset_dimensions()  # some writers state an area smaller than the one they fill
-            for number, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
+            if computed:
+                _check_results(file, book)
+            for number, cells in enumerate(_rows_of(book, values_only=True), start=1):
                 texts = [_cell_text(cell) for cell in cells]
+                if not _ERRORS.isdisjoint(texts):
+                    column = next(at for at, text in enumerate(texts, start=1) if text in _ERRORS)
+                    words = f"holds the error {texts[column - 1]}; correct or clear it"
+                    refuse(file, words, line=number, column=column)
                 if any(text.strip() for text in texts):
                     yield number, texts
     except BankError:
@@ -258,19 +268,46 @@ def _cells_of(file: SourceFile) -> Iterator[tuple[int, list[str]]]:
         refuse(file, f"not readable as a workbook ({type(error).__name__}); save it again as .xlsx")
 
 
+def _book(file: SourceFile, *, data_only: bool) -> openpyxl.Workbook:
+    return openpyxl.load_workbook(io.BytesIO(file.content), read_only=True, data_only=data_only)
+
+
+def _rows_of(book: openpyxl.Workbook, *, values_only: bool) -> Iterator[tuple[Any, ...]]:
+    """The rows of the first sheet."""
+    sheet = book.worksheets[0]
+    sheet.reset_dimensions()  # some writers state an area smaller than the one they fill
+    yield from sheet.iter_rows(values_only=values_only)
+
+
+def _check_results(file: SourceFile, book: openpyxl.Workbook) -> None:
+    """Raises BankError at a formula without a result: programs that only write sheets work nothing out.
+
+    A formula that comes to no text keeps a type of its own, and is as good as a blank cell.
+    """
+    with closing(_book(file, data_only=False)) as written:
+        both = zip(_rows_of(book, values_only=False), _rows_of(written, values_only=False), strict=False)
+        for number, (cells, sources) in enumerate(both, start=1):
+            for column, (cell, source) in enumerate(zip(cells, sources, strict=False), start=1):
+                if source.data_type == "f" and cell.value is None and cell.data_type == "n":
+                    words = "holds a formula without its result; save the file in a spreadsheet, or write the text"
+                    refuse(file, words, line=number, column=column)
+
+
 def _cell_text(value: object) -> str:
     if value is None:
         return ""
+    if isinstance(value, bool):
+        return str(value).upper()  # as the sheet shows it
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # a sheet knows no whole numbers
     return str(value).replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _check_archive(file: SourceFile) -> None:
-    """Raises BankError for what is no archive, or unpacks to more than we read."""
+def _check_archive(file: SourceFile) -> bool:
+    """Whether a sheet holds formulas. Raises BankError for what is no archive, or unpacks to more than we read."""
+    formulas = False
     try:
         with zipfile.ZipFile(io.BytesIO(file.content)) as archive:
-            # A part never unpacks to more than it declares: zipfile stops there.
             # A part never unpacks to more than it declares: zipfile stops there.
             unpacked = sum(part.file_size for part in archive.infolist())
             if unpacked > MAX_UNPACKED:
@@ -284,8 +321,10 @@ def _check_archive(file: SourceFile) -> None:
                     # Counted before any is kept: too long a sheet costs time, not memory.
                     while piece and part.startswith("xl/worksheets/"):
                         rows_found += piece.count(b"<row ")
+                        formulas = formulas or any(tag in piece for tag in _FORMULAS)
                         if rows_found > MAX_ROWS + 1:
                             refuse(file, f"a sheet has more than {MAX_ROWS:,} rows; split it")
                         piece = content.read(_PIECE)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError) as error:
         refuse(file, f"not a workbook ({type(error).__name__}); save it as .xlsx")
+    return formulas

@@ -396,7 +396,7 @@ def test_what_is_wrong_is_named_with_file_line_and_column():
         "p.csv, line 1, column 'prompt': is not there (there are: id, text)"
     )
     twice = table("p.csv", XSTEST, good, good)
-    assert "id 'xstest-1' is taken by line 2" in refusal_of("xstest", twice)
+    assert "id '1' is taken by line 2" in refusal_of("xstest", twice)
     assert refusal_of("xstest", table("p.csv", XSTEST)) == "p.csv: holds no questions; choose another file"
     assert refusal_of("xstest") == "no file was given; name the files of the set"
     assert (
