@@ -1,4 +1,4 @@
-"""Measure a judge on a labelled file: choose, confirm what costs money, read the figures."""
+"""Measure a judge on a labelled file: choose, confirm what costs money, follow it, read the figures."""
 
 from __future__ import annotations
 
@@ -18,12 +18,18 @@ from engine.domain.calibration import Calibration
 from engine.domain.providers import Provider
 from engine.services import banks, calibration
 from engine.services.calibration import Columns, Contents, Judge
+from engine.services.measuring import Measuring
 
 KEY = "calibration.file.{}".format
 MEASURED = KEY("measured")
 """The last figures, and what they were made of."""
 CONTENTS = KEY("contents")
 ASKING = KEY("asking")
+MEASURING = KEY("measuring")
+"""A judge model that is being asked, and what the figures will be made of."""
+
+LOOK_S = 1.0
+"""How often the page looks how far the judge model is."""
 
 USUAL = {
     "text": ("completion", "answer", "response", "output", "text"),
@@ -48,6 +54,7 @@ class Choices(NamedTuple):
 def draw(providers: Sequence[Provider]) -> None:
     """The form on the left, the figures on the right."""
     uploads.offer(Permission.REVIEW)
+    take_figures()
     form, outcome = st.columns([2, 3], gap="large")
     files, made_of = list[calibration.SourceFile](), ""
     with form, errors.shown():
@@ -60,7 +67,9 @@ def draw(providers: Sequence[Provider]) -> None:
     measured_of, measured = st.session_state.get(MEASURED, (None, None))
     fresh = bool(files) and measured is not None and measured_of == made_of
     with outcome:
-        if not files:
+        if MEASURING in st.session_state:
+            follow()
+        elif not files:
             st.caption(_("Drop a file with answers and people's labels. Neither the file nor the figures are stored."))
         elif fresh:
             draw_figures(measured)
@@ -211,7 +220,7 @@ def draw_button(files: Sequence[calibration.SourceFile], held: Contents, choices
         key=KEY("measure"),
         type="primary",
         icon=":material/straighten:",
-        disabled=not choices.positive,
+        disabled=not choices.positive or MEASURING in st.session_state,
         help=None if choices.positive else _("Choose the labels that count as positive first."),
     )
     if choices.judge is not Judge.LLM:
@@ -237,7 +246,9 @@ def confirm(files: Sequence[calibration.SourceFile], held: Contents, choices: Ch
                 n=words.count(held.rows), most=words.count(calibration.MOST_ASKED)
             )
         )
-        st.caption(_("Stay on this page until the figures are there: they are stored nowhere."))
+        st.caption(
+            _("It ends by itself when nobody has looked at this page for some minutes. The figures are not stored.")
+        )
         if st.button(
             _("Ask {n} times").format(n=words.count(held.rows)),
             key=KEY("confirm"),
@@ -245,16 +256,57 @@ def confirm(files: Sequence[calibration.SourceFile], held: Contents, choices: Ch
             icon=":material/play_circle:",
             disabled=held.rows > calibration.MOST_ASKED,
         ):
-            with errors.shown():
-                measure(files, choices, made_of)
-                close()
-                st.rerun()
+            st.session_state.pop(MEASURED, None)
+            st.session_state[MEASURING] = (
+                made_of,
+                Measuring(
+                    session.engine(),
+                    files,
+                    choices.columns,
+                    positive=choices.positive,
+                    provider_id=choices.provider_id,
+                    model=choices.model,
+                    actor=session.user(),
+                ),
+            )
+            close()
+            st.rerun()
 
     ask()
 
 
+@st.fragment(run_every=LOOK_S)
+def follow() -> None:
+    """How far the judge model is, with a way to call it off; redraws the page when it is over."""
+    made_of_and_measuring = st.session_state.get(MEASURING)
+    if made_of_and_measuring is None or made_of_and_measuring[1].is_over:
+        st.rerun()
+    measuring: Measuring = made_of_and_measuring[1]
+    share = measuring.done / measuring.total if measuring.total else 0.0
+    text = _("Reading …") if measuring.total is None else words.of(measuring.done, measuring.total)
+    st.progress(share, text=f"{_('Asking the judge model')} · {text}")
+    st.caption(_("The figures come when every answer is judged. There are none after cancelling."))
+    if st.button(_("Cancel"), key=KEY("cancel"), icon=":material/stop_circle:"):
+        measuring.call_off()
+        st.rerun()
+
+
+def take_figures() -> None:
+    """The figures of a judge model that was asked, or why there are none."""
+    made_of, measuring = st.session_state.get(MEASURING, (None, None))
+    if measuring is None or not measuring.is_over:
+        return
+    del st.session_state[MEASURING]
+    if measuring.is_called_off:
+        asked = words.of(measuring.done, measuring.total) if measuring.total else words.count(0)
+        st.info(_("Cancelled; there are no figures. Judged until then: {n}.").format(n=asked))
+        return
+    with errors.shown():
+        st.session_state[MEASURED] = (made_of, measuring.result())
+
+
 def measure(files: Sequence[calibration.SourceFile], choices: Choices, made_of: str) -> None:
-    """Put every answer before the judge and keep the figures."""
+    """Put every answer before a judge that costs nothing and keep the figures."""
     st.session_state.pop(MEASURED, None)
     with st.spinner(_("Measuring …")):
         found = calibration.measure(
@@ -263,8 +315,6 @@ def measure(files: Sequence[calibration.SourceFile], choices: Choices, made_of: 
             files,
             choices.columns,
             positive=choices.positive,
-            provider_id=choices.provider_id,
-            model=choices.model,
             actor=session.user(),
         )
         st.session_state[MEASURED] = (made_of, found)

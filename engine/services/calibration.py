@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -87,6 +87,11 @@ class Contents(NamedTuple):
     values: dict[str, tuple[str, ...]]
 
 
+Told = Callable[[int, int], None]
+"""Hears, several times a second, how many of how many answers the judge model has judged. Raising ends the asking."""
+
+TOLD_EVERY_S = 0.2
+
 VALUES_SHOWN = 50
 
 Opinions = Iterable[bool | None]
@@ -101,6 +106,7 @@ def calibrate(
     rules: RuleSet | None = None,
     model: ChatModel | None = None,
     model_name: str = "",
+    told: Told | None = None,
 ) -> Calibration:
     """Put every labelled answer before the judge.
 
@@ -112,6 +118,7 @@ def calibrate(
         rules: For `rule`.
         model: For `llm`: the judge's endpoint; closed afterwards.
         model_name: Its model's name there.
+        told: For `llm`: hears how far it is.
 
     Raises:
         BankError: a file cannot be read; names file, line and column.
@@ -121,7 +128,7 @@ def calibrate(
     rows = [row for file in files for row in _rows(file, columns, frozenset(fold(each) for each in positive))]
     _require_both(rows, positive)
     texts = [row for row in rows if row.text.strip()]
-    said = dict(zip(map(id, texts), _opinions(judge, texts, rules, model, model_name), strict=True))
+    said = dict(zip(map(id, texts), _opinions(judge, texts, rules, model, model_name, told), strict=True))
     by_group: dict[str, list[Labelled]] = defaultdict(list)
     if columns.group is not None:
         for row in rows:
@@ -162,6 +169,7 @@ def measure(
     positive: Sequence[str],
     provider_id: int | None = None,
     model: str | None = None,
+    told: Told | None = None,
     actor: User,
 ) -> Calibration:
     """`calibrate` with this installation's rules and, for `llm`, a configured provider; `model` None: its default.
@@ -189,7 +197,7 @@ def measure(
     # Before anything is asked: calls that cost money are on the trail even if they come to nothing.
     engine.record(actor, "judge.measure", f"provider:{provider_id}", model=endpoint.model, rows=rows)
     client = engine.client(endpoint, key=engine.stored_key(provider_id), patient=True)
-    return calibrate(judge, files, columns, positive=positive, model=client, model_name=endpoint.model)
+    return calibrate(judge, files, columns, positive=positive, model=client, model_name=endpoint.model, told=told)
 
 
 def of_run(engine: Engine, run_id: int, *, actor: User) -> RunCalibration:
@@ -289,7 +297,12 @@ def _require_both(rows: Sequence[Labelled], positive: Sequence[str]) -> None:
 
 
 def _opinions(
-    judge: Judge, rows: Sequence[Labelled], rules: RuleSet | None, model: ChatModel | None, model_name: str
+    judge: Judge,
+    rows: Sequence[Labelled],
+    rules: RuleSet | None,
+    model: ChatModel | None,
+    model_name: str,
+    told: Told | None,
 ) -> Opinions:
     if judge is Judge.REFUSAL:
         return [refusal.read(row.text).outcome is not refusal.Outcome.COMPLIANCE for row in rows]
@@ -303,7 +316,7 @@ def _opinions(
             "judge llm needs an endpoint: --base-url, --model and, where it asks for one, --api-key-env",
             code="endpoint_missing",
         )
-    return asyncio.run(_by_model(rows, LlmJudge(model, name=model_name), model))
+    return asyncio.run(_by_model(rows, LlmJudge(model, name=model_name), model, told))
 
 
 def _by_rules(rubric: Rubric, row: Labelled) -> bool | None:
@@ -319,7 +332,9 @@ def _by_rules(rubric: Rubric, row: Labelled) -> bool | None:
     return True if found.blocks else None if found.objections else False
 
 
-async def _by_model(rows: Sequence[Labelled], judge: LlmJudge, model: ChatModel) -> list[bool | None]:
+async def _by_model(
+    rows: Sequence[Labelled], judge: LlmJudge, model: ChatModel, told: Told | None
+) -> list[bool | None]:
     places = asyncio.Semaphore(IN_FLIGHT)
 
     async def ask(number: int, row: Labelled) -> bool | None:
@@ -327,8 +342,15 @@ async def _by_model(rows: Sequence[Labelled], judge: LlmJudge, model: ChatModel)
             return _opinion(await judge.judge(_instance(number, row), _attempt(row)))
 
     asking = [asyncio.ensure_future(ask(number, row)) for number, row in enumerate(rows)]
+    left: set[asyncio.Future[bool | None]] = set(asking)
     try:
-        return await asyncio.gather(*asking)
+        while left:
+            done, left = await asyncio.wait(left, timeout=TOLD_EVERY_S, return_when=asyncio.FIRST_EXCEPTION)
+            for each in done:
+                each.result()  # raises what the first one raised
+            if told is not None:
+                told(len(asking) - len(left), len(asking))
+        return [each.result() for each in asking]
     finally:
         for each in asking:
             each.cancel()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -26,6 +28,7 @@ from tests.dashboard.test_pages import click, texts
 from tests.support import judge_bench
 from tests.support.engines import ADMIN
 from tests.support.judge_bench import Bench
+from tests.support.scripted_server import Step
 
 AsRole = Callable[[AppTest, Role], None]
 CONTROLS = ROOT / "data" / "control_cases.json"
@@ -229,21 +232,101 @@ def test_a_file_that_cannot_be_measured_is_refused_in_words(engine: Engine, app:
     assert "every label is one of the positive ones" in test.error[0].value.replace("\\", "")
 
 
-def test_a_judge_model_is_asked_only_after_a_confirmation(bench: Callable[..., Bench], app: App) -> None:
-    made = bench()
-    made.verdict = "fail"
+def about_to_ask(made: Bench, app: App) -> AppTest:
+    """The page with a file of six answers, a judge model chosen, and the question whether to ask it."""
     test = uploaded(app(made.engine, at="calibration"), ("labels.csv", SHEET.encode()))
     test.segmented_control(key="calibration.file.judge").set_value(calibration.Judge.LLM).run()
-    choose = next(each for each in test.multiselect if each.label.startswith("Labels"))
+    choose = next(each for each in test.multiselect if (each.key or "").startswith("calibration.file.positive."))
     choose.set_value(["2_full_refusal"]).run()
     provider = next(each for each in test.selectbox if (each.key or "").startswith("calibration.file.provider."))
     provider.set_value(made.provider).run()
     click(test, "calibration.file.measure")
+    return test
+
+
+def until(test: AppTest, holds: Callable[[], bool]) -> None:
+    """Look at the page again and again, as its fragment does, until something holds."""
+    end = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < end, texts(test)
+        time.sleep(0.05)
+        test.run()
+        assert not test.exception, [each.value for each in test.exception]
+
+
+def asked_one_by_one(made: Bench) -> threading.Semaphore:
+    """The judge answers as often as the semaphore is released."""
+    allowed, answer = threading.Semaphore(0), made.answer
+
+    def slowly(request: object) -> object:
+        allowed.acquire(timeout=20)
+        return answer(request)
+
+    made.answer = slowly
+    return allowed
+
+
+def progress(test: AppTest) -> list[str]:
+    return [each.proto.text for each in test.get("progress")]
+
+
+def has_button(test: AppTest, key: str) -> bool:
+    return any(each.key == key for each in test.button)
+
+
+def test_a_judge_model_is_asked_only_after_a_confirmation(bench: Callable[..., Bench], app: App) -> None:
+    made = bench()
+    made.verdict = "fail"
+    test = about_to_ask(made, app)
     assert made.judged == []
     assert "6 calls" in texts(test)
     click(test, "calibration.file.confirm")
+    until(test, lambda: any(each.label == "Accuracy" for each in test.metric))
     assert len(made.judged) == 6
     assert metric(test, "Accuracy") == "50.0 %"
+
+
+def test_the_page_says_how_far_a_judge_model_is_and_then_shows_the_figures(
+    bench: Callable[..., Bench], app: App
+) -> None:
+    made = bench()
+    test = about_to_ask(made, app)
+    allowed = asked_one_by_one(made)
+    click(test, "calibration.file.confirm")
+    allowed.release(2)
+    until(test, lambda: progress(test) == ["Asking the judge model · 2 of 6"])
+    assert has_button(test, "calibration.file.cancel")
+    assert test.button(key="calibration.file.measure").disabled
+    allowed.release(4)
+    until(test, lambda: not has_button(test, "calibration.file.cancel"))
+    assert metric(test, "Accuracy") == "50.0 %"
+    assert not test.button(key="calibration.file.measure").disabled
+
+
+def test_asking_a_judge_model_can_be_cancelled_and_no_call_is_made_any_more(
+    bench: Callable[..., Bench], app: App
+) -> None:
+    made = bench()
+    test = about_to_ask(made, app)
+    allowed = asked_one_by_one(made)
+    click(test, "calibration.file.confirm")
+    allowed.release(1)
+    until(test, lambda: progress(test) == ["Asking the judge model · 1 of 6"])
+    click(test, "calibration.file.cancel")
+    assert test.info[-1].value == "Cancelled; there are no figures. Judged until then: 1 of 6."
+    assert not any(each.label == "Accuracy" for each in test.metric)
+    allowed.release(20)
+    test.run()
+    assert not has_button(test, "calibration.file.cancel")
+    assert not any(thread.name == "measuring" for thread in threading.enumerate())
+
+
+def test_a_judge_model_that_is_away_is_said_in_words(bench: Callable[..., Bench], app: App) -> None:
+    made = bench(request_retry_count=0)
+    test = about_to_ask(made, app)
+    made.server.always(Step(status=503))
+    click(test, "calibration.file.confirm")
+    until(test, lambda: any("could not be reached" in each.value for each in test.error))
 
 
 def test_what_a_file_says_is_drawn_as_it_is(engine: Engine, app: App) -> None:
