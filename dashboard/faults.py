@@ -89,35 +89,3 @@ def told(message: str) -> Fault | None:
     """The words for the error that ended a run, by what comes first in its message."""
     found = [(message.index(words), code) for words, code in _TELLTALE.items() if words in message]
     return of(min(found)[1]) if found else None
-
-
-def sentence(text: str) -> str | None:
-    """A fixed sentence of the engine in the reader's language, None when it is none of those."""
-    return {
-        "the server was stopped; resume to go on": _("The server was stopped. Resume to go on."),
-        "the process that ran it ended; resume to go on": _("The process that ran it ended. Resume to go on."),
-        "the model under test judges itself; its verdicts are not independent": _(
-            "The model under test judges itself; its verdicts are not independent."
-        ),
-        "the certificate of the model's endpoint is not verified; its answers may come from someone else": _(
-            "The certificate of the model's endpoint is not verified; its answers may come from someone else."
-        ),
-        "the certificate of the judge's endpoint is not verified; its verdicts may come from someone else": _(
-            "The certificate of the judge's endpoint is not verified; its verdicts may come from someone else."
-        ),
-        "the default judge is the model under test, so it was left out; name a judge to have it judge itself": _(
-            "The default judge is the model under test, so it was left out; name a judge to have it judge itself."
-        ),
-        "the engine has died, the server's log says why; restart the server, then resume to go on": _(
-            "The engine has died; the server's log says why. Restart the server, then resume to go on."
-        ),
-        "the endpoint refuses system messages; their text is sent before the first user message": _(
-            "The endpoint refuses system messages; their text is sent before the first user message."
-        ),
-        "the endpoint refuses to stream; answers are asked for whole": _(
-            "The endpoint refuses to stream; answers are asked for whole."
-        ),
-        "asked to say hello, the model said something else; it may not be a chat model": _(
-            "Asked to say hello, the model said something else; it may not be a chat model."
-        ),
-    }.get(text)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from dashboard import spoken
 from dashboard.i18n import _
 from engine.domain.accounts import User
 from engine.errors import EngineError, TooManyAttempts
@@ -160,7 +161,9 @@ class _OurAccounts:
             return False
         except EngineError as error:
             st.session_state[SIGN_IN_ERROR] = (
-                _("User name or password is wrong.") if error.code == "invalid_credentials" else error.message
+                _("User name or password is wrong.")
+                if error.code == "invalid_credentials"
+                else spoken.said(error.message)
             )
             return False
         if st.session_state.get(ENDED) != opened.user.id:

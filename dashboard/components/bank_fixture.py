@@ -6,6 +6,7 @@ import json
 
 import streamlit as st
 
+from dashboard import spoken
 from dashboard.components import untrusted
 from dashboard.i18n import _, language
 from engine.domain.cases import Fixture
@@ -19,7 +20,7 @@ def draw(name: str, found: tuple[Fixture, bytes] | str, *, key: str) -> None:
     with st.container(border=True, gap="xsmall"):
         if isinstance(found, str):
             st.caption(f"{_('fixture')} {untrusted.label(name)}")
-            untrusted.say(found)
+            untrusted.say(spoken.said(found))
             return
         fixture, content = found
         st.markdown(untrusted.label(fixture.title.in_language(language())))

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 import pandas as pd
 import streamlit as st
 
-from dashboard import session, uploads, words
+from dashboard import session, spoken, uploads, words
 from dashboard.components import bank_address, bank_columns, bank_words, errors, untrusted
 from dashboard.i18n import _, language, ngettext
 from engine.domain.banks import ImportReport
@@ -36,7 +36,9 @@ def refusals() -> Iterator[None]:
             yield
         except BankError as error:
             st.error(
-                _("This cannot be taken in; nothing was stored.") + "  \n" + untrusted.label(error.message, limit=800),
+                _("This cannot be taken in; nothing was stored.")
+                + "  \n"
+                + untrusted.label(spoken.said(error.message), limit=800),
                 icon=":material/error:",
             )
 
@@ -235,7 +237,7 @@ def draw_unmapped(report: ImportReport) -> None:
             "file": [untrusted.cell(each.file) for each in shown],
             "line": [each.line for each in shown],
             "label": [untrusted.cell(each.label) for each in shown],
-            "reason": [untrusted.cell(each.reason, limit=400) for each in shown],
+            "reason": [untrusted.cell(spoken.said(each.reason), limit=400) for each in shown],
         }
     )
     st.dataframe(

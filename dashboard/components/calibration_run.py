@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from dashboard import session, words
+from dashboard import session, spoken, words
 from dashboard.components import calibration_words as say
 from dashboard.components import choice, run_address, run_title, untrusted, verdict
 from dashboard.i18n import _, language
@@ -269,7 +269,9 @@ def control_frame(controls: Sequence[ControlStanding]) -> pd.DataFrame:
                 else verdict.word(each.before) + (f" · {_('moved')}" if each.has_moved else "")
                 for each in controls
             ],
-            "reason": [untrusted.cell(each.reason) for each in controls],
+            "reason": [
+                untrusted.cell(spoken.said(each.reason) if each.verdict is None else each.reason) for each in controls
+            ],
         }
     )
 

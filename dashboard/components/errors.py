@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import streamlit as st
 import structlog
 
+from dashboard import spoken
 from dashboard.components import untrusted
 from dashboard.i18n import _
 from engine.errors import EngineError, InputError, NotAuthenticated, TooManyAttempts
@@ -72,11 +73,11 @@ def words(error: EngineError) -> str:
     }.get(error.code)
     if isinstance(error, TooManyAttempts):
         known = _("Too many attempts. Try again in {n} s.").format(n=max(1, round(error.retry_after_s)))
-    message = untrusted.label(error.message, limit=500)
+    message = untrusted.label(spoken.said(error.message), limit=500)
     parts = [known, message] if known and known != message else [message]
     if isinstance(error, InputError):
         parts += [
-            f"{untrusted.label(where.removeprefix('body.'))}: {untrusted.label(what)}"
+            f"{untrusted.label(where.removeprefix('body.'))}: {untrusted.label(spoken.said(what))}"
             for where, what in error.fields
             if what not in error.message  # said already
         ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import faults
+from dashboard import faults, spoken
 from dashboard.components import untrusted
 from dashboard.i18n import _
 
@@ -19,20 +19,17 @@ def draw(code: str, message: str, *, hint: str = "") -> None:
     if hint.startswith(OFFERS):
         lines.append(_("It offers: {names}").format(names=untrusted.label(hint.removeprefix(OFFERS), limit=300)))
     elif known is None and hint:
-        lines.append(untrusted.label(hint, limit=300))
+        lines.append(untrusted.label(spoken.said(hint), limit=300))
     _box(lines, message)
 
 
 def draw_run(error: str) -> None:
     """Why a run ended before its end."""
     known = faults.told(error)
-    fixed = faults.sentence(error)
-    if fixed is not None:
-        st.error(fixed, icon=":material/error:")
-    elif known is not None:
+    if known is not None:
         _box([f"**{known.headline}** {known.hint}"], error)
     else:
-        st.error(untrusted.label(error, limit=500), icon=":material/error:")
+        st.error(untrusted.label(spoken.sentence(error), limit=500), icon=":material/error:")
 
 
 def draw_item(code: str, message: str, *, count: str = "") -> None:
@@ -42,8 +39,10 @@ def draw_item(code: str, message: str, *, count: str = "") -> None:
         head = f"**{known.headline}** {known.hint}" if known else f"**{_('Error')}**"
         st.markdown(f"{count} × {head}" if count else head)
         st.caption(untrusted.label(code))
-        untrusted.say(message)
+        untrusted.say(spoken.said(message))
 
 
 def _box(lines: list[str], message: str) -> None:
-    st.error("  \n".join([*lines, f":small[{untrusted.label(message, limit=500)}]"]), icon=":material/error:")
+    st.error(
+        "  \n".join([*lines, f":small[{untrusted.label(spoken.said(message), limit=500)}]"]), icon=":material/error:"
+    )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dashboard import session, words
+from dashboard import session, spoken, words
 from dashboard.components import fault, untrusted, verdict
 from dashboard.i18n import _, language
 from engine.domain.cases import Instance
@@ -74,8 +74,11 @@ def draw_trail(result: ResultDetail) -> None:
 
 
 def reason(judgement: Judgement) -> str:
-    """Why, in the reader's language where the judge is a rule of ours."""
-    chinese = (judgement.detail or {}).get("reason_zh")
+    """Why, in the reader's language where the judge is a rule of ours, or where a judge model gave nothing to read."""
+    detail = judgement.detail or {}
+    if "code" in detail:  # the reason is the engine's, not the judge's
+        return spoken.said(judgement.reason)
+    chinese = detail.get("reason_zh")
     return str(chinese) if chinese and language() == "zh" else judgement.reason
 
 
@@ -152,7 +155,7 @@ def draw_fixtures(fixtures: Sequence[FixtureRef], run_id: int) -> None:
             try:
                 content = results.fixture(session.engine(), run_id, fixture.sha256, actor=session.user())
             except EngineError as error:
-                untrusted.say(error.message)
+                untrusted.say(spoken.said(error.message))
             else:
                 st.image(content, width=320)
 

@@ -6,7 +6,7 @@ import time
 
 import streamlit as st
 
-from dashboard import session, words
+from dashboard import session, spoken, words
 from dashboard.components import (
     clause_chart,
     error_kinds,
@@ -96,4 +96,4 @@ def draw_waiting(run: Run) -> None:
         else ""
     )
     st.warning(f"{words.waiting(run.waiting)}{until}", icon=":material/hourglass_top:")
-    st.caption(untrusted.label(run.waiting.message, limit=500))
+    st.caption(untrusted.label(spoken.said(run.waiting.message), limit=500))

@@ -15,6 +15,8 @@ from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po, write_po
 
+from dashboard.locale import sentences
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("dashboard", "pages")
 KEYWORDS = {"_": None, "ngettext": (1, 2)}
@@ -73,9 +75,10 @@ def write(locale: str, catalogue: Catalog) -> None:
 
 
 def main() -> None:
-    """Bring both files up to date."""
+    """Bring both files up to date, and that of the engine's sentences."""
     for locale in CATALOGUES:
         write(locale, updated(locale))
+    sentences.update()
 
 
 if __name__ == "__main__":

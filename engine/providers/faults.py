@@ -233,8 +233,7 @@ def from_status(status: int, headers: Mapping[str, str], body: bytes, *, where: 
     wait_s = retry_after_s(headers) if status == 429 or status >= 500 else None
 
     def named(code: str, what: str, hint: str, *, retryable: bool = False) -> ProviderError:
-        text = f"{where} {what} ({status})"
-        message = cleaned(f"{text}: {words}" if words else text)
+        message = cleaned(f"{what}: {words}" if words else what)
         return ProviderError(
             message,
             code=code,
@@ -246,21 +245,35 @@ def from_status(status: int, headers: Mapping[str, str], body: bytes, *, where: 
         )
 
     if 300 <= status < 400:
-        return named("not_found", "redirects elsewhere, which is not followed", "Use the final address as base URL.")
+        return named(
+            "not_found",
+            f"{where} redirects elsewhere, which is not followed ({status})",
+            "Use the final address as base URL.",
+        )
     if status in (401, 403):
-        return named("auth", "refuses the key", "Check the key, and whether it may use this model.")
+        return named("auth", f"{where} refuses the key ({status})", "Check the key, and whether it may use this model.")
     if status == 404:
-        return named("not_found", "does not know this address or model", "Check the base URL and the model's name.")
+        return named(
+            "not_found",
+            f"{where} does not know this address or model ({status})",
+            "Check the base URL and the model's name.",
+        )
     if status == 408:
-        return named("timeout", "gave up waiting", "The endpoint is slow; try again.", retryable=True)
+        return named(
+            "timeout", f"{where} gave up waiting ({status})", "The endpoint is slow; try again.", retryable=True
+        )
     if status == 429 and word in _SPENT_WORDS:
-        return named("rate_limited", "limits the rate", "The account's quota is used up.")
+        return named("rate_limited", f"{where} limits the rate ({status})", "The account's quota is used up.")
     if status == 429:
-        return named("rate_limited", "limits the rate", "Lower the concurrency or wait.", retryable=True)
+        return named(
+            "rate_limited", f"{where} limits the rate ({status})", "Lower the concurrency or wait.", retryable=True
+        )
     if status >= 500:
         hint = "The fault is at the endpoint; try again later."
-        return named("server_error", "failed", hint, retryable=status not in (501, 505))
-    refused = named("bad_request", "refuses the request", "Check the model's name and what it supports.")
+        return named("server_error", f"{where} failed ({status})", hint, retryable=status not in (501, 505))
+    refused = named(
+        "bad_request", f"{where} refuses the request ({status})", "Check the model's name and what it supports."
+    )
     if word.lower() in _FILTER_WORDS:
         return FilterBlocked(refused.message, code=refused.code, retryable=False, status=status)
     return refused

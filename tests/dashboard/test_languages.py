@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dashboard import i18n
-from dashboard.locale import extract
+from dashboard.locale import extract, sentences
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -58,9 +58,13 @@ def test_extracting_again_changes_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     for name in extract.CATALOGUES:
         (tmp_path / f"{name}.po").write_bytes(extract.path(name).read_bytes())
     monkeypatch.setattr(extract, "path", lambda name: tmp_path / f"{name}.po")
-    before = {name: extract.path(name).read_bytes() for name in extract.CATALOGUES}
+    copy = tmp_path / sentences.FILE.name
+    copy.write_bytes(sentences.FILE.read_bytes())
+    monkeypatch.setattr(sentences, "FILE", copy)
+    before = {path.name: path.read_bytes() for path in tmp_path.glob("*.po")}
     extract.main()
-    assert {name: extract.path(name).read_bytes() for name in extract.CATALOGUES} == before
+    assert len(before) == len(extract.CATALOGUES) + 1
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("*.po")} == before
 
 
 @pytest.mark.parametrize(
