@@ -65,17 +65,20 @@ def draw(providers: Sequence[Provider]) -> None:
             made_of = fingerprint(files, repr(choices))
             draw_button(files, held, choices, made_of)
     measured_of, measured = st.session_state.get(MEASURED, (None, None))
-    fresh = bool(files) and measured is not None and measured_of == made_of
+    # Without files there is nothing the figures could be out of date with: somebody left the page and came back.
+    fresh = measured is not None and (not files or measured_of == made_of)
     with outcome:
         if MEASURING in st.session_state:
             follow()
+        elif fresh:
+            if not files:
+                st.caption(_("Figures of {files}").format(files=untrusted.label(", ".join(measured.files))))
+            draw_figures(measured)
         elif not files:
             st.caption(_("Drop a file with answers and people's labels. Neither the file nor the figures are stored."))
-        elif fresh:
-            draw_figures(measured)
         else:
             st.caption(_("Choose the columns and the labels that count as positive, then measure."))
-    if fresh and measured.groups:
+    if fresh and measured.groups and MEASURING not in st.session_state:
         draw_groups(measured)
 
 

@@ -284,6 +284,9 @@ def test_a_judge_model_is_asked_only_after_a_confirmation(bench: Callable[..., B
     until(test, lambda: any(each.label == "Accuracy" for each in test.metric))
     assert len(made.judged) == 6
     assert metric(test, "Accuracy") == "50.0 %"
+    uploaded(test)  # as after coming back to the page: what was paid for is still there
+    assert metric(test, "Accuracy") == "50.0 %"
+    assert "Figures of labels\\.csv" in texts(test)
 
 
 def test_the_page_says_how_far_a_judge_model_is_and_then_shows_the_figures(
