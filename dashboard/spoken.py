@@ -68,11 +68,15 @@ def said(text: str) -> str:
 
 def sentence(text: str) -> str:
     """The same as a whole sentence, with a capital letter where there is one, and a full stop."""
-    if len(text) > LONGEST or _chinese(text) is None:
-        return text
     whole = said(text)
+    if whole == text and not _is_ours(text):
+        return text
     stop = "。" if i18n.language() == "zh" else "."
     return whole[:1].upper() + whole[1:] + ("" if whole.endswith(_ENDS) else stop)
+
+
+def _is_ours(text: str) -> bool:
+    return len(text) <= LONGEST and any(pattern.match(text) is not None for pattern in _patterns())
 
 
 @functools.cache
@@ -97,7 +101,7 @@ def _pattern(english: str, chinese: str) -> _Pattern:
 
 @functools.lru_cache(maxsize=4096)
 def _chinese(text: str, depth: int = DEPTH) -> str | None:
-    """The Chinese of a text, None where no part of it is known."""
+    """The Chinese of a text, None where no part of it is known. Only for sessions in Chinese: it is kept for all."""
     if depth == 0 or _LETTER.search(text) is None:
         return None
     return _best((*_of_patterns(text, depth), _of_lines(text, depth), *_of_parts(text, depth)))

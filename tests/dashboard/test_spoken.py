@@ -159,8 +159,11 @@ def test_a_place_in_a_file_is_told_in_chinese() -> None:
     )
 
 
-def test_what_a_model_can_do_is_called_as_on_the_rest_of_the_page() -> None:
+def test_what_a_model_can_do_is_called_as_on_the_rest_of_the_page(speaks: Callable[[str], None]) -> None:
     text = "it could not be found out whether the model can do tools, vision; it is asked all the same"
+    speaks("en")
+    assert "tools, vision" in spoken.sentence(text)
+    speaks("zh")
     assert "工具, 图像" in spoken.said(text)
 
 
