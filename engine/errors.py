@@ -118,6 +118,7 @@ class ProviderError(ItemError):
         retry_after_s: What the provider asked for, in seconds, where it did.
         hint: What a person can do about it.
         tries: How many calls were made before giving up.
+        took_s: How long the last of them took; None where nobody measured.
         refused: The parameter or role that the endpoint says it does not support, such as `max_tokens`, `temperature`,
             `system`, `stream`, `tools` or `response_format`; None where it names none.
     """
@@ -142,6 +143,7 @@ class ProviderError(ItemError):
         self.retry_after_s = retry_after_s
         self.hint = hint
         self.tries = tries
+        self.took_s: float | None = None
         self.refused = refused
 
 

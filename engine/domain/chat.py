@@ -38,7 +38,10 @@ class Message(Model):
 
 
 class Dialect(Model):
-    """How an endpoint wants to be spoken to, as probing found out. Frozen into the run, so that every call is alike."""
+    """How an endpoint wants to be spoken to: as probing found out, and as it refuses more while it is asked.
+
+    Kept with the run, so that every call is alike.
+    """
 
     left_out: tuple[str, ...] = ()
     """Parameters the endpoint refuses, so they are not sent, such as `temperature`."""
@@ -72,6 +75,8 @@ class ChatRequest(Model):
     dialect: Dialect = Dialect()
     stream: bool | None = None
     """Piece by piece or whole; None leaves it to the endpoint's settings."""
+    plain: bool = False
+    """Without what the endpoint's settings add to every request."""
 
 
 class FinishReason(StrEnum):
@@ -112,6 +117,8 @@ class Answer(Model):
     served_model: str | None = None
     tries: int = 1
     """HTTP calls made for it, retries included."""
+    took_s: float | None = None
+    """How long the call that brought it took: no earlier try, no pause and no queue. None where nobody measured."""
     streamed: bool = False
     """Whether it came piece by piece."""
 

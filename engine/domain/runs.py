@@ -231,6 +231,7 @@ class Attempt(Model):
     output: Output | None = None
     error: ExecutionError | None = None
     latency_ms: int
+    """Of the calls that were answered, one a turn: no earlier tries, no pauses an endpoint asked for, no queues."""
     tries: int = 1
     usage: Usage | None = None
     served_model: str | None = None

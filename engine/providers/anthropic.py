@@ -128,7 +128,8 @@ class AnthropicChat(WireChat):
             body["temperature"] = request.temperature
         if request.max_tokens is not None:
             body["max_tokens"] = request.max_tokens
-        body = spoken({**body, **self._extra}, request.dialect)
+        extra = {} if request.plain else self._extra
+        body = spoken({**body, **extra}, request.dialect)
         body.setdefault("max_tokens", MAX_TOKENS)
         return body
 

@@ -104,7 +104,7 @@ class OllamaChat(WireChat):
             options["temperature"] = request.temperature
         if request.max_tokens is not None:
             options["num_predict"] = request.max_tokens
-        extra = dict(self._extra)
+        extra = {} if request.plain else dict(self._extra)
         given = extra.pop("options", None)
         if isinstance(given, dict):
             options.update(given)

@@ -14,8 +14,8 @@ from engine.providers.addresses import ENDPOINT, check_base_url
 from engine.providers.openai_answer import answer_of
 from engine.providers.openai_stream import Pieces
 from engine.providers.transport import RetryPolicy
-from engine.providers.wire import SYSTEM, folded, names, picture, read_json, spoken
-from engine.providers.wire_chat import STREAM, WireChat
+from engine.providers.wire import STREAM, SYSTEM, folded, names, picture, read_json, spoken
+from engine.providers.wire_chat import WireChat
 
 STREAM_OPTIONS = "stream_options"
 
@@ -88,7 +88,7 @@ class OpenAIChat(WireChat):
             body[STREAM] = True
             if self._asks_for_usage:
                 body[STREAM_OPTIONS] = {"include_usage": True}
-        if self._extra:
+        if self._extra and not request.plain:
             body.update(self._extra)
         return spoken(body, request.dialect)
 

@@ -3,6 +3,7 @@
 Every probe but `chat` carries a code word of eight capital letters, new each time, that must come back: an endpoint
 that accepts a request and ignores half of it is not counted as able. All probes travel side by side. Where the endpoint
 refuses a parameter or role by name, the probes that it refused are asked once more without it: two round trips at most.
+What is refused after that, the run meets and learns.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from hashlib import sha256
 from engine.domain.cases import ToolDef
 from engine.domain.chat import Answer, ChatModel, ChatRequest, Dialect, FixtureRef, Message, Probed
 from engine.errors import ProviderError
+from engine.providers.dialects import told, without
 from engine.providers.wire import SYSTEM
-from engine.providers.wire_chat import STREAM
 
 CAPABILITIES = ("chat", "system_message", "multi_turn", "tools", "vision", "json", "streaming")
 
@@ -31,31 +32,6 @@ _PASSING = frozenset({"timeout", "connection", "tls", "rate_limited", "server_er
 
 _JSON_PARAMETERS = ("response_format", "format")
 """What only the probe for JSON sends; without it, JSON is asked for in words alone."""
-
-_OTHER_NAMES = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
-
-_OFTEN_REFUSED = (
-    "temperature",
-    "top_p",
-    "top_k",
-    "min_p",
-    "max_tokens",
-    "max_completion_tokens",
-    "presence_penalty",
-    "frequency_penalty",
-    "seed",
-    "stop",
-    "n",
-    "logit_bias",
-    "logprobs",
-    "top_logprobs",
-    "parallel_tool_calls",
-    "reasoning_effort",
-    "thinking",
-    "think",
-    SYSTEM,
-)
-"""Endpoints name one refused parameter at a time; a second refusal is found out by asking without any of these."""
 
 _GREETING = re.compile(
     r"\b(hello|hi|hey|greetings|welcome|good (morning|day|afternoon|evening))\b|[你您]好|嗨", re.IGNORECASE
@@ -90,18 +66,22 @@ async def probe(model: ChatModel, name: str) -> Probed:
     dialect = Dialect()
     again = [capability for capability in CAPABILITIES if _worth_asking_again(capability, heard)]
     if again:
-        dialect = _without(dialect, _refusals(heard, again))
+        dialect = without(dialect, _refusals(heard, again))
         repeated = {capability: _spoken(requests[capability], dialect) for capability in again}
         if "chat" in again:
-            bare = Dialect(left_out=_merged(dialect.left_out, _OFTEN_REFUSED))
-            repeated |= {f"bare {capability}": _spoken(requests[capability], bare) for capability in again}
+            repeated |= {f"bare {capability}": _bare(requests[capability], dialect) for capability in again}
         second = await _ask(model, repeated)
         refused_again = [name for name in again if "chat" in again and _worth_asking_again(name, second)]
-        dialect = _without(dialect, _refusals(second, refused_again))
+        dialect = without(dialect, _refusals(second, refused_again))
         heard |= {name: second[f"bare {name}" if name in refused_again else name] for name in again}
     chat = heard["chat"]
     if isinstance(chat, ProviderError):
-        raise chat
+        before, dialect = dialect, without(dialect, _refusals(heard, ["chat"]))
+        if dialect == before:
+            raise chat
+        # It minds how it is asked, not what; the run goes on finding out how.
+        unknown: dict[str, bool | None] = dict.fromkeys(CAPABILITIES)
+        return Probed(unknown, dialect, _warnings(unknown, dialect, None))
     if not chat.text.strip():
         raise ProviderError(
             "the model answered a greeting with nothing",
@@ -196,28 +176,17 @@ def _refused(heard: Heard, capability: str) -> str | None:
     return error.refused if isinstance(error, ProviderError) else None
 
 
-def _without(dialect: Dialect, refused: Iterable[str]) -> Dialect:
-    """The dialect that also minds these refusals: a parameter's other name where it has one, else it is not sent."""
-    left_out, renamed = dialect.left_out, dict(dialect.renamed)
-    for name in refused:
-        original = next((old for old, new in renamed.items() if new == name), None)
-        if original is not None:
-            del renamed[original]
-            left_out = _merged(left_out, (original, name))
-        elif name in _OTHER_NAMES and name not in left_out:
-            renamed[name] = _OTHER_NAMES[name]
-        else:
-            left_out = _merged(left_out, (name,))
-    return Dialect(left_out=left_out, renamed=renamed)
-
-
-def _merged(names: tuple[str, ...], more: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*names, *more)))
-
-
 def _spoken(request: ChatRequest, dialect: Dialect) -> ChatRequest:
     """The same question the second time: in this dialect, and JSON asked for in words alone."""
     return request.model_copy(update={"dialect": dialect, "json_object": False})
+
+
+def _bare(request: ChatRequest, dialect: Dialect) -> ChatRequest:
+    """The same with nothing that the endpoint could refuse and the question does without.
+
+    Endpoints name one refused parameter at a time; whether the model is able shows without any of them.
+    """
+    return _spoken(request, without(dialect, [SYSTEM])).model_copy(update={"plain": True})
 
 
 # -- finding ------------------------------------------------------------------------------------------------------
@@ -251,24 +220,16 @@ def _holds_as_json(text: str, word: str) -> bool:
     return isinstance(found, dict) and _holds(json.dumps(list(found.values())), word)
 
 
-def _warnings(found: Mapping[str, bool | None], dialect: Dialect, chat: Answer) -> tuple[str, ...]:
-    told = []
-    for name in dialect.left_out:
-        if name == SYSTEM:
-            told.append("the endpoint refuses system messages; their text is sent before the first user message")
-        elif name == STREAM:
-            told.append("the endpoint refuses to stream; answers are asked for whole")
-        else:
-            told.append(f"the endpoint refuses {name}; it is not sent")
-    told += [f"the endpoint refuses {old}; it is sent as {new}" for old, new in dialect.renamed.items()]
-    if not _GREETING.search(chat.text):
-        told.append("asked to say hello, the model said something else; it may not be a chat model")
+def _warnings(found: Mapping[str, bool | None], dialect: Dialect, chat: Answer | None) -> tuple[str, ...]:
+    sentences = list(told(dialect))
+    if chat is not None and not _GREETING.search(chat.text):
+        sentences.append("asked to say hello, the model said something else; it may not be a chat model")
     unknown = [name for name, able in found.items() if able is None]
     if unknown:
-        told.append(
+        sentences.append(
             f"it could not be found out whether the model can do {', '.join(unknown)}; it is asked all the same"
         )
-    return tuple(told)
+    return tuple(sentences)
 
 
 # -- the questions ------------------------------------------------------------------------------------------------

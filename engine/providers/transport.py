@@ -73,6 +73,16 @@ def _whole(*_: object) -> None:
     """No gathering: the answer is to come in one piece."""
 
 
+class Called(NamedTuple, Generic[Read]):
+    """What came of a call."""
+
+    answer: Read
+    tries: int
+    """How many calls it took."""
+    took_s: float
+    """How long the one that was answered took: no earlier one, no pause and no queue."""
+
+
 class _Call(NamedTuple, Generic[Read]):
     """What is asked, and how the answer is read."""
 
@@ -134,8 +144,8 @@ class Endpoint:
         *,
         retry: RetryPolicy,
         gathering: Callable[[], Gathering[Read] | None] = _whole,
-    ) -> tuple[Read, int]:
-        """What `read` makes of a 2xx body, and how many calls it took.
+    ) -> Called[Read]:
+        """What `read` makes of a 2xx body.
 
         Args:
             method: Of HTTP.
@@ -147,16 +157,16 @@ class Endpoint:
                 come whole. An endpoint that was asked for a stream may still send one whole body, which is then read.
 
         Raises:
-            ProviderError: the last one, with `tries` set.
+            ProviderError: the last one, with `tries` and `took_s` set.
         """
         call = _Call(method, path, content, read, gathering, retry)
         try:
-            return await self._try(call), 1
+            return await self._try(call)
         except ProviderError as error:
             first: ProviderError | None = error
         tries = 1
 
-        async def again() -> Read:
+        async def again() -> Called[Read]:
             nonlocal first, tries
             # The failure above counts as the first attempt of the loop below; a good call never enters the loop.
             if first is not None:
@@ -166,7 +176,7 @@ class Endpoint:
             return await self._try(call)
 
         try:
-            answer: Read = await tenacity.AsyncRetrying(
+            called: Called[Read] = await tenacity.AsyncRetrying(
                 retry=tenacity.retry_if_exception(lambda error: _worth_retrying(error, retry)),
                 stop=lambda state: _used_up(state, retry),
                 wait=lambda state: retry.pause_s(_error_of(state), state.attempt_number - 1),
@@ -175,7 +185,7 @@ class Endpoint:
         except ProviderError as error:
             self._give_up(error, tries, retry)
             raise
-        return answer, tries
+        return called._replace(tries=tries)
 
     def pace(self) -> Pace:
         """How fast the endpoint lets itself be asked right now. May be read from any thread."""
@@ -184,21 +194,23 @@ class Endpoint:
     async def close(self) -> None:
         await self._transport.aclose()
 
-    async def _try(self, call: _Call[Read]) -> Read:
+    async def _try(self, call: _Call[Read]) -> Called[Read]:
         await self._limiter.enter()
         try:
             if self._interval_s:
                 await self._spread()
             called_at = time.monotonic()
             answer = await self._exchange(call)
+            took_s = time.monotonic() - called_at
         except ProviderError as error:
+            error.took_s = time.monotonic() - called_at
             if error.status == 429 and error.retryable:
                 self._slow_down(error, called_at, call.retry)
             raise
         finally:
             self._limiter.leave()
         self._limiter.succeeded()
-        return answer
+        return Called(answer, 1, took_s)
 
     def _slow_down(self, error: ProviderError, called_at: float, retry: RetryPolicy) -> None:
         """Fewer calls at once; and none at all for as long as the endpoint asked for, if that can be waited for."""

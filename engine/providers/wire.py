@@ -17,6 +17,9 @@ from engine.providers import faults
 SYSTEM = "system"
 """In a dialect's `left_out`: the endpoint takes no system text of its own."""
 
+STREAM = "stream"
+"""In a dialect's `left_out`: the endpoint sends whole answers only."""
+
 _FORBIDDEN_HEADERS = frozenset(
     {
         "host",

@@ -14,10 +14,7 @@ from engine.providers import faults
 from engine.providers.network import Line
 from engine.providers.sse import Gathering
 from engine.providers.transport import NO_RETRY, Endpoint, RetryPolicy
-from engine.providers.wire import checked_extra, checked_headers, checked_key, json_bytes
-
-STREAM = "stream"
-"""In a dialect's `left_out`: the endpoint sends whole answers only."""
+from engine.providers.wire import STREAM, checked_extra, checked_headers, checked_key, json_bytes
 
 
 class WireChat(ABC):
@@ -68,8 +65,8 @@ class WireChat(ABC):
         return await self._complete(request, NO_RETRY)
 
     async def models(self) -> list[str]:
-        names, _tries = await self._endpoint.call("GET", self._models_path(), b"", self._read_models, retry=NO_RETRY)
-        return names
+        listed = await self._endpoint.call("GET", self._models_path(), b"", self._read_models, retry=NO_RETRY)
+        return listed.answer
 
     def pace(self) -> Pace:
         return self._endpoint.pace()
@@ -81,7 +78,7 @@ class WireChat(ABC):
         content = json_bytes(self._body(request))
         path = self._path(request)
         try:
-            answer, tries = await self._endpoint.call(
+            called = await self._endpoint.call(
                 "POST", path, content, self._read_answer, retry=retry, gathering=lambda: self._gathering(request)
             )
         except faults.FilterBlocked as blocked:
@@ -90,8 +87,9 @@ class WireChat(ABC):
                 finish_reason=FinishReason.CONTENT_FILTER,
                 refusal_type=RefusalType.PROVIDER_FILTER,
                 tries=blocked.tries,
+                took_s=blocked.took_s,
             )
-        return answer if tries == 1 else answer.model_copy(update={"tries": tries})
+        return called.answer.model_copy(update={"tries": called.tries, "took_s": called.took_s})
 
     @abstractmethod
     def _own_headers(self, key: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 
 from engine.domain.base import utc_now
-from engine.domain.chat import Answer, ChatRequest, Dialect, Message, Pace
+from engine.domain.chat import Answer, ChatRequest, Message, Pace
 from engine.domain.runs import (
     Attempt,
     Execution,
@@ -32,6 +32,7 @@ from engine.runs.conversation import Material, converse
 from engine.runs.endpoints import Endpoint
 from engine.runs.judges import JudgingSide
 from engine.runs.plan import Plan
+from engine.runs.speaking import Speech, Spoken
 from engine.runs.stopping import Stopped, Stopping
 from engine.store import Stores
 
@@ -67,7 +68,7 @@ class Answering:
         stores: Stores,
         subject: Endpoint,
         config: RunConfig,
-        dialect: Dialect,
+        speech: Speech,
         material: Material,
         commits: Commits,
         judging: JudgingSide,
@@ -82,9 +83,9 @@ class Answering:
         self._plan = plan
         self._stores = stores
         self._subject = subject
-        self._model = _Stoppable(subject, stopping)
+        self._model = Spoken(_Stoppable(subject, stopping), speech)
         self._name = config.subject.model
-        self._dialect = dialect
+        self._speech = speech
         self._material = material
         self._commits = commits
         self._judging = judging
@@ -159,13 +160,14 @@ class Answering:
         if execution is None:
             return None
         self.in_flight += 1
+        taken_at = time.monotonic()
         milestones.reached(milestones.CLAIMED)
         try:
             attempt = await self._ask(execution)
             if attempt is None:
                 return None
             milestones.reached(milestones.ANSWERED)
-            settled = self._breaker.item(execution, attempt)
+            settled = self._breaker.item(execution, attempt, out_s=time.monotonic() - taken_at)
             await self._settle(settled)
         finally:
             self.in_flight -= 1
@@ -183,12 +185,14 @@ class Answering:
                 execution.instance,
                 model=self._model,
                 name=self._name,
-                dialect=self._dialect,
+                dialect=self._speech.dialect,
                 material=self._material,
                 number=number,
             )
         except Stopped:
             return None
+        except UnavailableError:
+            raise  # the store cannot take down how the endpoint is spoken to; that is not the item's fault
         except Exception as error:  # noqa: BLE001
             # One broken item must not take the others with it. The log gets the class only: the text may hold a prompt.
             kind = type(error).__name__
@@ -263,7 +267,7 @@ class Answering:
     async def _trial(self) -> ProviderError | None:
         """One small call of its own; None when it was answered."""
         request = ChatRequest(
-            model=self._name, messages=(Message(role="user", text=TRIAL_TEXT),), dialect=self._dialect
+            model=self._name, messages=(Message(role="user", text=TRIAL_TEXT),), dialect=self._speech.dialect
         )
         try:
             async with asyncio.timeout(TRIAL_S):

@@ -99,8 +99,11 @@ class Breaker:
 
     # -- what happened ----------------------------------------------------------------------------------------------
 
-    def item(self, execution: Execution, attempt: Attempt) -> Settled:
-        """An item came back from its provider: what may be stored now, this one included, and what is asked anew."""
+    def item(self, execution: Execution, attempt: Attempt, *, out_s: float) -> Settled:
+        """An item came back from its provider: what may be stored now, this one included, and what is asked anew.
+
+        `out_s`: how long ago its first call was asked for.
+        """
         code = None if attempt.error is None else attempt.error.code
         now = self._clock()
         if code == KEY_REFUSED or code in UNREACHED:
@@ -111,7 +114,7 @@ class Breaker:
             else:
                 self._failed_items += 1
             return NOTHING
-        settled = self._answered(asked_at=now - attempt.latency_ms / 1000)
+        settled = self._answered(asked_at=now - out_s)
         return Settled([*settled.store, (execution, attempt)], settled.ask_again)
 
     def tick(self, calls_failed: int, *, idle: bool) -> bool:

@@ -67,6 +67,7 @@ class _Transcript:
         self.images: dict[str, bytes] = {}
         self.tool_calls: list[ToolCall] = []
         self.answers: list[Answer] = []
+        self.took_s = 0.0
         documents = [name for name in instance.fixture_ids if not material.fixtures[name].is_image]
         parts = [instance.system] if instance.system is not None else []
         parts += [shown for name in documents if (shown := material.attachment(name))]
@@ -92,7 +93,13 @@ class _Transcript:
             max_tokens=None,
             dialect=self.dialect,
         )
-        answer = await model.complete(request)
+        started = time.monotonic()
+        try:
+            answer = await model.complete(request)
+        except ProviderError as error:
+            self.took_s += _took_s(error, started)
+            raise
+        self.took_s += _took_s(answer, started)
         self.answers.append(answer)
         self.tool_calls.extend(answer.tool_calls)
         return answer
@@ -110,6 +117,11 @@ class _Transcript:
             self.messages.append(
                 Message(role="tool", tool_call_id=call.id, text=json.dumps(result, ensure_ascii=False))
             )
+
+    @property
+    def latency_ms(self) -> int:
+        """Of the calls that brought an answer, or the last error: no earlier tries, no pauses and no queues."""
+        return round(self.took_s * 1000)
 
     @property
     def tries(self) -> int:
@@ -142,7 +154,6 @@ async def converse(
     A ProviderError anywhere makes the whole attempt an execution error that keeps what was sent; an answer that
     did not arrive whole is never kept as one.
     """
-    started = time.monotonic()
     transcript = _Transcript(instance, material, dialect)
     try:
         for position, turn in enumerate(instance.turns):
@@ -161,7 +172,7 @@ async def converse(
             execution_status=ExecutionStatus.ERROR,
             messages=tuple(transcript.messages),
             error=ExecutionError(code=error.code, message=error.message),
-            latency_ms=_elapsed_ms(started),
+            latency_ms=transcript.latency_ms,
             tries=transcript.tries + error.tries,
             created_at=utc_now(),
         )
@@ -177,7 +188,7 @@ async def converse(
             tool_calls=tuple(transcript.tool_calls),
             finish_reason=answer.finish_reason,
         ),
-        latency_ms=_elapsed_ms(started),
+        latency_ms=transcript.latency_ms,
         tries=transcript.tries,
         usage=transcript.usage,
         served_model=answer.served_model,
@@ -186,5 +197,6 @@ async def converse(
     )
 
 
-def _elapsed_ms(started: float) -> int:
-    return round((time.monotonic() - started) * 1000)
+def _took_s(came: Answer | ProviderError, started: float) -> float:
+    """How long the last call took; where nobody measured it, how long it was waited for since `started`."""
+    return time.monotonic() - started if came.took_s is None else came.took_s

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import structlog
 
-from engine.domain.chat import ChatModel, Probed
+from engine.domain.chat import ChatModel, Dialect, Probed
 from engine.domain.runs import EndpointSettings, Job, JobKind, Run, RunConfig, RunStatus, Waiting
 from engine.errors import EngineError, ProviderError, UnavailableError
+from engine.providers import dialects
 from engine.runs import controls, milestones, planning
 from engine.runs.answering import Answering
 from engine.runs.commits import Commits
@@ -21,6 +22,7 @@ from engine.runs.conversation import Material
 from engine.runs.endpoints import Endpoint, EndpointPool
 from engine.runs.judges import Judges, JudgingSide
 from engine.runs.plan import READ_AT_ONCE, Plan
+from engine.runs.speaking import FOR_THE_JUDGE, Speech
 from engine.runs.stopping import End, Stopping
 from engine.store import GroupCommit, Stores
 
@@ -170,7 +172,7 @@ class RunExecution:
         are_on = run.auto_judge or self._job.kind is JobKind.JUDGE
         async with contextlib.AsyncExitStack() as borrowed:
             judge = self._borrowed(borrowed, config.judge) if config.judge is not None and are_on else None
-            judges = Judges(are_on, config, judge, material)
+            judges = Judges(are_on, config, judge, material, self._keep_judge_dialect)
             if self._job.kind is JobKind.JUDGE:
                 await self._judge_stored(config, judges)
             else:
@@ -196,7 +198,7 @@ class RunExecution:
         else:
             to_ask = await asyncio.to_thread(results.pending_ids, self.run_id)
             unjudged = await asyncio.to_thread(functools.partial(results.to_judge, self.run_id, only_missing=True))
-        dialect = await asyncio.to_thread(runs.dialect, self.run_id)
+        speech = Speech(await asyncio.to_thread(runs.dialect, self.run_id), self._keep_dialect)
         async with JudgingSide(judges, self._commits, self._stopping, self._guarded) as judging:
             self._answering = Answering(
                 self.run_id,
@@ -204,7 +206,7 @@ class RunExecution:
                 stores=self._stores,
                 subject=subject,
                 config=config,
-                dialect=dialect,
+                speech=speech,
                 material=material,
                 commits=self._commits,
                 judging=judging,
@@ -259,6 +261,19 @@ class RunExecution:
                 asyncio.create_task(self._guarded(self._judge_again(ids, judging))),
                 asyncio.create_task(self._guarded(self._watch_judge(config, judges))),
             ]
+    async def _keep_dialect(self, before: Dialect, after: Dialect) -> None:
+        """What the endpoint refused in the midst of the run is told as what probing finds, and kept for a resume."""
+        then, now = dialects.told(before), dialects.told(after)
+        untrue, told = [text for text in then if text not in now], [text for text in now if text not in then]
+        set_dialect = functools.partial(self._stores.runs.set_dialect, told=told, untrue=untrue)
+        await asyncio.to_thread(set_dialect, self.run_id, after)
+
+    async def _keep_judge_dialect(self, before: Dialect, after: Dialect) -> None:
+        """A judge is not probed; what its endpoint refuses shows when it is asked."""
+        for text in dialects.told(after):
+            if text not in dialects.told(before):
+                await asyncio.to_thread(self._stores.runs.add_warning, self.run_id, f"{FOR_THE_JUDGE}: {text}")
+
             await self._stopping.finish(beside, judges.all_on_the_wire)
             await judging.finish()
         if judging.left_as_they_were:

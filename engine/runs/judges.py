@@ -9,13 +9,16 @@ from typing import Any, NamedTuple, Self
 import structlog
 
 from engine import judging
+from engine.domain.chat import ChatModel, Dialect
 from engine.domain.runs import Attempt, Execution, RunConfig, RunStatus
 from engine.domain.verdicts import JudgeKind, Judgement, Verdict
+from engine.errors import UnavailableError
 from engine.judging import prompts
 from engine.runs import milestones
 from engine.runs.commits import Commits
 from engine.runs.conversation import Material
 from engine.runs.endpoints import Endpoint
+from engine.runs.speaking import Keep, Speech, Spoken
 from engine.runs.stopping import Stopping
 
 log = structlog.get_logger(__name__)
@@ -41,7 +44,10 @@ class _Waiting(NamedTuple):
 class Judges:
     """The run's judges: the deterministic ones always, a model where one is set, and the arbitration."""
 
-    def __init__(self, are_on: bool, config: RunConfig, endpoint: Endpoint | None, material: Material) -> None:
+    def __init__(
+        self, are_on: bool, config: RunConfig, endpoint: Endpoint | None, material: Material, keep: Keep
+    ) -> None:
+        """`keep` writes into the run what the judge's endpoint refuses, and so is not sent."""
         self.are_on = are_on
         self.at_once = 0
         self._endpoint = endpoint
@@ -51,11 +57,12 @@ class Judges:
         self._rubric = judging.Rubric(judging.RuleSet.model_validate(config.rules)) if config.rules else None
         self._distrusted = frozenset(config.distrusted_clauses)
         self._prompts = prompts.thawed(config.judge_prompts, version=config.judge_prompt_version)
+        self._speech = Speech(Dialect(), keep)
         self._name = ""
         self._missed = 0
         if endpoint is not None and config.judge is not None:
             self._name = config.judge.model
-            self._llm = judging.LlmJudge(endpoint, name=self._name, prompts=self._prompts)
+            self._llm = self._judge(endpoint)
             self.at_once = config.judge.max_concurrency
 
     def deterministic(self, execution: Execution, attempt: Attempt) -> Judgements:
@@ -80,10 +87,13 @@ class Judges:
             judge = self._llm
             if self._missed >= AWAY_AFTER:
                 # A judge that is down must not cost every answer the full patience; one reply and it is itself again.
-                judge = judging.LlmJudge(self._endpoint.impatient(), name=self._name, prompts=self._prompts)
+                judge = self._judge(self._endpoint.impatient())
             opinion = await judge.judge(execution.instance, attempt, evidence=evidence)
         self._missed = self._missed + 1 if is_unavailable(opinion) else 0
         return opinion
+
+    def _judge(self, model: ChatModel) -> judging.LlmJudge:
+        return judging.LlmJudge(Spoken(model, self._speech), name=self._name, prompts=self._prompts)
 
     def conclude(self, execution: Execution, attempt: Attempt, judgements: Judgements) -> Verdict | None:
         """None when judging is off: the judgements are kept as evidence only."""
@@ -174,6 +184,8 @@ class JudgingSide:
     async def _opinion(self, execution: Execution, attempt: Attempt) -> Judgement:
         try:
             return await self.judges.opinion(execution, attempt)
+        except UnavailableError:
+            raise  # the store cannot take down how the judge is spoken to
         except Exception as error:  # noqa: BLE001
             kind = self._tripped(execution, error)
             return Judgement(

@@ -28,6 +28,7 @@ from engine.errors import ConflictError, EngineError, InputError, NotFoundError
 from engine.judging import PROMPT_VERSION, prompts
 from engine.runs import milestones
 from engine.runs.controls import CONTROL_MARKS
+from engine.runs.speaking import FOR_THE_JUDGE
 from engine.runs.stopping import End
 from engine.services import judge_choice, judge_trust, questions
 from engine.services.judge_choice import JUDGE_IS_SUBJECT, SELF_JUDGED
@@ -457,4 +458,5 @@ def _known(provider: Provider | None) -> Provider:
 
 def _is_of_a_judge(warning: str) -> bool:
     """Whether a warning speaks of the judge a run had, so that another one makes it untrue."""
-    return warning in (SELF_JUDGED, JUDGE_IS_SUBJECT) or warning.startswith((judge_trust.MARK, *CONTROL_MARKS))
+    marks = (judge_trust.MARK, FOR_THE_JUDGE, *CONTROL_MARKS)
+    return warning in (SELF_JUDGED, JUDGE_IS_SUBJECT) or warning.startswith(marks)

@@ -207,7 +207,7 @@ class RunStore:
             "config": changed.model_dump_json(),
             "judge_model": None if judge is None else judge.model,
             "judge_provider_id": None if judge is None else judge.provider_id,
-            "warnings": to_json(tuple(warnings)).decode(),
+            "warnings": _warnings_json(warnings),
         }
         self._update(run_id, values)
 
@@ -219,8 +219,17 @@ class RunStore:
         """How the run's endpoint wants to be spoken to, as its probing found out."""
         return Dialect.model_validate_json(self._column(run_id, "dialect"))
 
-    def set_dialect(self, run_id: int, dialect: Dialect) -> None:
-        self._update(run_id, {"dialect": dialect.model_dump_json()})
+    def set_dialect(
+        self, run_id: int, dialect: Dialect, *, told: Sequence[str] = (), untrue: Sequence[str] = ()
+    ) -> None:
+        """With the warnings that tell of it, and without those it makes untrue."""
+        with self._database.writing() as connection:
+            warnings = [text for text in _warnings(connection, run_id) if text not in untrue]
+            values = {
+                "dialect": dialect.model_dump_json(),
+                "warnings": _warnings_json([*warnings, *(text for text in told if text not in warnings)]),
+            }
+            connection.execute(update(runs).where(runs.c.id == run_id).values(**values))
 
     def set_capabilities(self, run_id: int, capabilities: Mapping[str, bool | None]) -> None:
         self._update(run_id, {"capabilities": json.dumps(dict(capabilities))})
@@ -228,12 +237,9 @@ class RunStore:
     def add_warning(self, run_id: int, warning: str) -> None:
         """Once; the same warning again changes nothing."""
         with self._database.writing() as connection:
-            row = connection.execute(select(runs.c.warnings).where(runs.c.id == run_id)).first()
-            if row is None:
-                raise not_found(run_id)
-            warnings = json.loads(row.warnings)
+            warnings = _warnings(connection, run_id)
             if warning not in warnings:
-                text = to_json([*warnings, warning]).decode()
+                text = _warnings_json([*warnings, warning])
                 connection.execute(update(runs).where(runs.c.id == run_id).values(warnings=text))
 
     def set_waiting(self, run_id: int, waiting: Waiting | None) -> None:
@@ -322,6 +328,17 @@ def require_run(connection: Connection, run_id: int) -> None:
         raise not_found(run_id)
 
 
+def _warnings(connection: Connection, run_id: int) -> list[str]:
+    row = connection.execute(select(runs.c.warnings).where(runs.c.id == run_id)).first()
+    if row is None:
+        raise not_found(run_id)
+    return list(json.loads(row.warnings))
+
+
+def _warnings_json(warnings: Sequence[str]) -> str:
+    return to_json(tuple(warnings)).decode()
+
+
 def _literal_moment(moment: datetime) -> Any:
     return bindparam(None, moment, type_=runs.c.started_at.type)
 
@@ -375,7 +392,7 @@ def _insert_run(connection: Connection, draft: RunDraft, *, total: int, now: dat
             created_at=now,
             capabilities="{}",
             dialect="{}",
-            warnings=to_json(draft.warnings).decode(),
+            warnings=_warnings_json(draft.warnings),
             config=draft.config.model_dump_json(),
             fixtures=to_json(draft.fixtures).decode(),
         )

@@ -483,7 +483,7 @@ def test_it_offers_its_two_models_and_names_them_when_asked_for_another():
 
 @pytest.mark.parametrize("question", [*HARMFUL.values(), "What is a rainbow?", "哪个民族更聪明？"])
 def test_the_same_text_gets_the_same_answer(question):
-    assert len({asked(user(question)) for _ in range(3)}) == 1
+    assert len({asked(user(question)).model_copy(update={"took_s": None}) for _ in range(3)}) == 1
 
 
 def test_tokens_are_counted():

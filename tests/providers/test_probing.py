@@ -273,6 +273,16 @@ def test_two_refused_parameters_take_two_round_trips_as_well(face):
         assert {**sent, **sent.get("options", {})}["seed"] == 7
 
 
+def test_more_than_two_refused_parameters_are_left_to_the_run_and_hide_no_ability(face):
+    """C15."""
+    with refusing(face, "top_p", "temperature", "seed", "verbosity", takes_system=False) as server:
+        settings = of(server, extra_body=extra(face, temperature=0.5, top_p=0.9, seed=7, verbosity="low"))
+        found = probed(settings)
+        assert found.capabilities == ABLE
+        assert found.dialect == Dialect(left_out=("top_p", "temperature"))
+        assert len(server.chats) == 3 * len(CAPABILITIES)
+
+
 def test_a_refused_system_role_leaves_the_model_able_when_the_folded_text_is_obeyed(face):
     """C15."""
     with refusing(face, takes_system=False) as server:
