@@ -151,6 +151,20 @@ def test_models_are_the_endpoints_own_or_the_declared_one_or_502_when_it_is_down
     api.delete(path)
 
 
+@pytest.mark.parametrize("address", ["", "/openai/v1", "/openai/deployments/mine/chat/completions"])
+def test_an_azure_provider_declares_its_deployment_whatever_could_be_deployed(
+    api: Api, server: ScriptedServer, address: str
+) -> None:
+    """What such a resource lists are models one could deploy; none of them need be there to be asked."""
+    base = f"http://127.0.0.1:{server.port}{address}"
+    made = api.post(
+        "/providers", _draft(server, "deployed", kind="azure", base_url=base, default_model="my-deployment")
+    ).json()
+    listed = api.get(f"/providers/{made['id']}/models", role="viewer")
+    assert (listed.status_code, listed.json()) == (200, {"items": [{"id": "my-deployment"}], "source": "declared"})
+    api.delete(f"/providers/{made['id']}")
+
+
 def test_how_an_endpoint_is_reached_is_set_changed_and_shown(api: Api, server: ScriptedServer, tmp_path: Path) -> None:
     usual = api.post("/providers", _draft(server, "usual")).json()
     names = ("connect_timeout_seconds", "stream", "use_proxy", "ca_file", "verify_tls")
