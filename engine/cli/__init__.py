@@ -8,7 +8,6 @@ Heavy imports stay inside the commands, so that `--help` and short runs start fa
 from __future__ import annotations
 
 import json
-import signal
 import sys
 from typing import NoReturn
 
@@ -16,6 +15,7 @@ import typer
 
 from engine.cli import banks, calibration, files, running, upkeep
 from engine.cli.common import NOT_DONE, WRONG_USE
+from engine.cli.ending import Terminated, ending
 from engine.errors import BankError, EngineError, InputError, NotFoundError, UnavailableError
 
 app = typer.Typer(
@@ -51,15 +51,13 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    signal.signal(signal.SIGTERM, _terminate)
+    ending.listen()
     try:
         app()  # usage errors, Ctrl-C and closed pipes are typer's to answer: exit 2, 130 and 1
     except EngineError as error:
         fail(error)
-
-
-def _terminate(_signal: int, _frame: object) -> NoReturn:
-    raise UnavailableError("stopped by SIGTERM; `magistrate resume` goes on", code="terminated")
+    except Terminated:
+        fail(UnavailableError("stopped by SIGTERM; `magistrate resume` goes on with a run", code="terminated"))
 
 
 def fail(error: EngineError) -> NoReturn:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from engine.cli.ending import ending
 from engine.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,16 +42,21 @@ def load_settings() -> Settings:
 
 @contextlib.contextmanager
 def opened_engine(name: str, *, worker: bool) -> Iterator[tuple[Engine, User]]:
-    """The engine and who the command line acts as; with `worker`, exit 3 when another process has the lock."""
+    """The engine and who the command line acts as; with `worker`, exit 3 when another process has the lock.
+
+    With `worker`, signals are only taken note of: see `ending`.
+    """
     from engine.assembly import command_line_user, open_engine
 
-    engine = open_engine(load_settings(), run_worker=worker, name=name)
-    try:
-        if worker:
-            engine.require_worker()
-        yield engine, command_line_user()
-    finally:
-        engine.close()
+    with ending.noted() if worker else contextlib.nullcontext():
+        engine = open_engine(load_settings(), run_worker=worker, name=name)
+        try:
+            if worker:
+                engine.require_worker()
+                ending.look()
+            yield engine, command_line_user()
+        finally:
+            engine.close()
 
 
 def provider_named(engine: Engine, name: str) -> Provider:

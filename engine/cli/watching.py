@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from engine.cli.common import INTERRUPTED, NOT_DONE
+from engine.cli.common import DONE, INTERRUPTED, NOT_DONE
+from engine.cli.ending import Terminated, ending
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -35,23 +36,25 @@ def watch(engine: Engine, run_id: int, *, as_json: bool) -> NoReturn:
     """Show a run until it is over. Exit 0 when it is completed, 130 after Ctrl-C, else 3."""
     from engine.services import runs
 
-    interrupted = False
+    told: BaseException | None = None
     with _shown(as_json) as show:
         try:
             _follow(engine, run_id, show)
-        except KeyboardInterrupt:
-            interrupted = True
+        except (KeyboardInterrupt, Terminated) as signal:
+            told = signal
             engine.require_worker().stop()
     ended = runs.get(engine, run_id, actor=_actor())
     if as_json:
         typer.echo(json.dumps({"event": "finished", **ended.model_dump(mode="json")}, ensure_ascii=False))
     else:
         typer.echo(line_of(ended))
-        if interrupted:
+        if told is not None and ended.status != "completed":
             typer.echo(f"stopped; `magistrate resume {run_id}` goes on", err=True)
         elif ended.error:
             typer.echo(ended.error, err=True)
-    raise typer.Exit(INTERRUPTED if interrupted else 0 if ended.status == "completed" else NOT_DONE)
+    if isinstance(told, KeyboardInterrupt):
+        raise typer.Exit(INTERRUPTED)
+    raise typer.Exit(DONE if ended.status == "completed" else NOT_DONE)
 
 
 def _follow(engine: Engine, run_id: int, show: Show) -> None:
@@ -60,6 +63,7 @@ def _follow(engine: Engine, run_id: int, show: Show) -> None:
     worker, actor = engine.require_worker(), _actor()
     look_at = 0.0
     while worker.is_alive and worker.live(run_id) is not None:
+        ending.look()
         if time.monotonic() >= look_at:
             now = runs.progress(engine, run_id, actor=actor)
             show(now)

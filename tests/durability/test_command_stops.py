@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import random
 import signal
 import time
 
+import pytest
+
+from engine.cli.ending import Ending, Terminated
 from tests.support import ledger
 from tests.support.scripted_server import ScriptedServer, Step
 from tests.support.served import fill_with_results
 
 IN_FLIGHT = 8
 KILLS = 10
+SIGNALS = 20
 
 
 def test_a7_sigterm_with_eight_calls_in_flight_leaves_them_pending_and_no_traceback(small):
@@ -28,8 +33,11 @@ def test_a7_sigterm_with_eight_calls_in_flight_leaves_them_pending_and_no_traceb
             process.send_signal(signal.SIGTERM)
             out, err = process.communicate()
         assert process.returncode == 3
-        assert "Traceback" not in out + err and "resume" in err
+        assert "Traceback" not in out + err
+        told = json.loads(out.splitlines()[-1])
+        assert (told["event"], told["status"]) == ("finished", "interrupted") and "resume" in told["error"]
         stopped = ledger.read(small.database, 1)
+        assert told["completed_count"] == stopped.succeeded > 0
         assert stopped.status == "interrupted"
         assert (stopped.failed, stopped.pending) == (0, 60 - stopped.succeeded)
         calls = [call for call in server.chats if b"uestion number" in call.content]
@@ -37,6 +45,67 @@ def test_a7_sigterm_with_eight_calls_in_flight_leaves_them_pending_and_no_traceb
         server.always(None)
         small("resume", "1")
     assert ledger.read(small.database, 1).succeeded == 60
+
+
+def test_a7_a_signal_ends_a_command_in_words_whatever_it_is_doing(small):
+    """A7, at random moments: while the command opens the database, stores the run, asks, or reads how far it is."""
+    chance = random.Random(7)
+    runs_met = 0
+    with ScriptedServer(capable=True, latency_s=0.02) as server:
+        arguments = ("run", "--profile", "full", "--base-url", server.base_url, "--model", "m", "--concurrency", 4)
+        for number in range(SIGNALS):
+            before, asked = ledger.newest_run(small.database), len(server.chats)
+            with small.start(*arguments) as process:
+                while number % 2 and len(server.chats) == asked and process.poll() is None:
+                    time.sleep(0.002)
+                time.sleep(chance.uniform(0, 0.3))
+                ctrl_c = number % 4 == 1
+                process.send_signal(signal.SIGINT if ctrl_c else signal.SIGTERM)
+                out, err = process.communicate()
+            # The last is how it ends before a handler is there.
+            assert process.returncode in ((130,) if ctrl_c else (3, -signal.SIGTERM))
+            assert "Traceback" not in out + err, err
+            newest = ledger.newest_run(small.database)
+            if newest != before:
+                runs_met += 1
+                assert ledger.read(small.database, newest).status == "interrupted"
+    assert runs_met >= SIGNALS // 2
+
+
+def test_a7_a_second_signal_does_not_cut_the_ending_short(small):
+    """A7."""
+    with ScriptedServer(capable=True) as server:
+        server.script(*[Step()] * 20)
+        server.always(Step(hang=True))  # calls under way are waited for, for some seconds
+        arguments = ("run", "--profile", "full", "--base-url", server.base_url, "--model", "m", "--json")
+        with small.start(*arguments, "--concurrency", IN_FLIGHT, REQUEST_TIMEOUT_SECONDS="60") as process:
+            deadline = time.monotonic() + 60
+            while server.in_flight < IN_FLIGHT or len(server.chats) < 20:
+                assert process.poll() is None and time.monotonic() < deadline
+                time.sleep(0.01)
+            for _ in range(3):
+                process.send_signal(signal.SIGTERM)
+                time.sleep(0.3)
+            out, _err = process.communicate()
+    assert process.returncode == 3
+    assert json.loads(out.splitlines()[-1])["status"] == "interrupted"
+    assert ledger.read(small.database, 1).status == "interrupted", "nobody else had to find that out"
+
+
+def test_a_signal_that_is_lost_in_a_finalizer_is_found_by_whoever_goes_on(monkeypatch):
+    lost = []
+    monkeypatch.setattr("sys.unraisablehook", lambda raised: lost.append(raised.exc_type))
+    ending = Ending()
+    ending.look()
+
+    class Finalized:
+        def __del__(self):
+            ending.tell(signal.SIGTERM, None)
+
+    Finalized()
+    assert lost == [Terminated]
+    with pytest.raises(Terminated):
+        ending.look()
 
 
 def test_a4_a_report_that_is_killed_half_written_is_not_there_and_the_next_one_is_whole(small):
