@@ -108,10 +108,8 @@ else:
     draw_sidebar(signed_in.user)
     if signed_in.user.must_change_password:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.badge(
-                _("The default password is unchanged: anybody who can reach this address can sign in."),
-                icon=":material/key:",
-                color="orange",
-            )
+            warning = _("The default password is unchanged: anybody who can reach this address can sign in.")
+            # Not a badge, which is cut off where it does not fit.
+            st.markdown(f":small[:orange[:orange-background[:material/key: {warning}]]]", width="content")
             st.page_link(account, label=_("Change it"), icon=":material/arrow_forward:")
     chosen.run()

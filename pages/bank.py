@@ -23,6 +23,8 @@ from engine.services import banks, catalog
 
 SIZE = 50
 VERSIONS = 100
+PART_PX = 160
+"""The chart takes three such parts, what is short two; where five do not fit, the chart takes its own row."""
 
 # read
 engine, user = session.engine(), session.user()
@@ -30,25 +32,25 @@ bank_address.take()
 names = banks.names(engine, actor=user)
 
 # draw
-title, bank, version, file = st.columns([1.6, 2.2, 3, 1.2], vertical_alignment="bottom")
-title.title(_("Bank"), anchor=False)
+head = st.container(horizontal=True, vertical_alignment="center", gap="small")
+head.title(_("Bank"), anchor=False, width="content")
 if not names:
     st.info(_("There is no bank yet."), icon=":material/info:")
     st.stop()
-with bank:
+with head:
     name = bank_address.draw_bank(names)
 current = banks.get(engine, name, actor=user)
 versions = banks.page(engine, name=name, actor=user, limit=VERSIONS).items
-with version:
+with head:
     info = bank_address.draw_version(versions, current)
-with file:
     bank_facts.draw_export(info)
 bank_facts.draw(info)
 bank_address.draw_view(user)
 at = {"actor": user, "version": info.sha256}
 match bank_address.view():
     case View.COVERAGE:
-        chart, side = st.columns([3, 2], gap="large")
+        grid = st.grid(5, min_column_width=PART_PX)
+        chart, side = grid.cell(column_span=3), grid.cell(column_span=2)
         with side:
             profile = bank_coverage.draw_profile(catalog.profiles(engine, actor=user))
         cells = banks.coverage(engine, name, profile=profile, language=language(), **at)

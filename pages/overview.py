@@ -18,6 +18,8 @@ from dashboard.i18n import _
 from engine.services import reports, results, runs
 
 LATEST = 6
+PART_PX = 160
+"""The chart takes three such parts, its side two; where five do not fit, the chart takes its own row."""
 
 # read
 engine, user = session.engine(), session.user()
@@ -42,7 +44,8 @@ else:
         run_summary.draw(
             run, reports.totals(engine, run.id, actor=user), skipped=results.skipped(engine, run.id, actor=user)
         )
-    chart, side = st.columns([3, 2], gap="medium")
+    grid = st.grid(5, min_column_width=PART_PX)
+    chart, side = grid.cell(column_span=3), grid.cell(column_span=2)
     with chart:
         st.subheader(_("Pass rate by clause"), anchor=False)
         if run.completed_count:

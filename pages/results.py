@@ -31,20 +31,20 @@ listed = run_address.offered()
 filters.take_address(listed)
 
 # draw
-title, choice, file = st.columns([2, 3, 1.6], vertical_alignment="bottom")
-head = title.container(horizontal=True, vertical_alignment="center", gap="small")
+head = st.container(horizontal=True, vertical_alignment="center", gap="small")
 head.title(_("Results"), anchor=False, width="content")
 if not listed:
     st.info(_("Nothing has run yet."), icon=":material/info:")
     st.page_link(session.page("runs"), label=_("Start a run"), icon=":material/play_circle:")
     st.stop()
-with choice:
+mark = head.empty()
+with head:
     filters.draw_run(listed)
 run = next(each for each in listed if each.id == st.session_state[filters.KEY("run")])
-with head:
-    if run.simulated:
+if run.simulated:
+    with mark:
         verdict.simulated()
-with file:
+with head:
     download.draw(run)
 if not run.status.is_over:
     run_progress.follow(run.id, seen=runs.progress(engine, run.id, actor=user).done, since=time.monotonic())

@@ -14,13 +14,11 @@ from engine.services import reviews
 engine, user = session.engine(), session.user()
 
 # draw
-head, clause, undo, keys = st.columns([3, 2, 3.2, 0.8], vertical_alignment="bottom")
-head.title(_("Review"), anchor=False)
-with clause:
+head = st.container(horizontal=True, vertical_alignment="center", gap="small")
+head.title(_("Review"), anchor=False, width="content")
+with head:
     wanted = queue.draw_clause()
-with undo:
     review_panel.draw_undo()
-with keys:
     review_panel.draw_keys()
 run_id = run_address.asked()
 aside = review_panel.skipped()

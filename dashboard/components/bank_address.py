@@ -193,9 +193,9 @@ def draw_filters(facets: Mapping[str, Mapping[str, int]]) -> None:
         ("language", _("Language"), _("all languages"), languages, untrusted.cell),
         ("severity", _("Severity"), _("all severities"), list(Severity), words.severity),
     )
-    *columns, search = st.columns([2, 1.6, 1.5, 1.5, 2.2], vertical_alignment="center")
-    for column, (name, label, everything, options, word) in zip(columns, choices, strict=True):
-        column.selectbox(
+    row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+    for name, label, everything, options, word in choices:
+        row.selectbox(
             label,
             options,
             index=None,
@@ -207,7 +207,7 @@ def draw_filters(facets: Mapping[str, Mapping[str, int]]) -> None:
             on_change=first_page,
             label_visibility="collapsed",
         )
-    search.text_input(
+    row.text_input(
         _("Search"),
         placeholder=_("search titles and turns"),
         icon=":material/search:",

@@ -40,7 +40,7 @@ def written(info: BankInfo, form: str, *, actor: User) -> bytes:
 def draw_export(info: BankInfo) -> None:
     """A button for each format; a file is written when it is asked for, because a large bank takes a while."""
     user = session.user()  # asked for now: the file is written outside of any page run
-    with st.popover(_("Export"), icon=":material/download:", width="stretch"):
+    with st.popover(_("Export"), icon=":material/download:"):
         for form, label in FORMATS.items():
             ending = "jsonl" if form == "jsonl" else f"{form}.jsonl"
             st.download_button(

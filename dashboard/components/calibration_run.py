@@ -24,6 +24,8 @@ from engine.domain.verdicts import Verdict
 
 KEY = "calibration.{}".format
 ROW_HEIGHT = 33
+FIGURE_PX = 150
+"""Room for a figure, its name and its counts; where fewer fit side by side, the rest goes into the next row."""
 
 
 def draw_choice(listed: Sequence[Run]) -> Run:
@@ -46,8 +48,8 @@ def draw_pooled(found: RunCalibration) -> None:
     """Five figures over all clauses, each with its counts or interval."""
     pooled = found.pooled
     judge = pooled.judge
-    columns = st.columns(5)
-    with columns[0]:
+    grid = st.grid(5, min_column_width=FIGURE_PX)
+    with grid.cell():
         rate = pooled.passed
         figure(
             _("Pass rate"),
@@ -55,7 +57,7 @@ def draw_pooled(found: RunCalibration) -> None:
             words.of(rate.count, rate.judged),
             words.interval(rate.ci_low, rate.ci_high),
         )
-    with columns[1]:
+    with grid.cell():
         cells = pooled.agreement.confusion
         agreed = cells.true_positive + cells.true_negative
         figure(
@@ -66,14 +68,14 @@ def draw_pooled(found: RunCalibration) -> None:
                 "Automatic passes and fails of this run that people looked at, and how many they left as they were."
             ),
         )
-    with columns[2]:
+    with grid.cell():
         figure(
             _("Kappa"),
             say.kappa(pooled.agreement),
             say.kappa_bounds(pooled.agreement) or words.of(0, pooled.agreement.n),
             hint=_("Agreement beyond chance: 1 is perfect, 0 is what guessing would give. Its 95 % interval is below."),
         )
-    with columns[3]:
+    with grid.cell():
         cells = judge.confusion if judge is not None else Confusion()
         agreed = cells.true_positive + cells.true_negative
         figure(
@@ -82,7 +84,7 @@ def draw_pooled(found: RunCalibration) -> None:
             words.of(agreed, cells.n),
             hint=_("The judge model's own votes, over every run with this model and these prompts."),
         )
-    with columns[4]:
+    with grid.cell():
         figure(
             _("Corrected pass rate"),
             _("n/a") if pooled.corrected is None else f"{100 * pooled.corrected.share:.1f} %",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import streamlit as st
 
@@ -37,6 +37,7 @@ def draw(
     placeholder: str | None = None,
     on_change: Callable[[], None] | None = None,
     hide_label: bool = True,
+    width: Literal["stretch"] | int = "stretch",
 ) -> Option | None:
     """Draw the box and return the choice, which stands in the session state under `key`.
 
@@ -59,5 +60,6 @@ def draw(
         on_change=_take,
         args=(key, own, on_change),
         label_visibility="collapsed" if hide_label else "visible",
+        width=width,
     )
     return chosen

@@ -41,7 +41,6 @@ def draw(run: Run) -> None:
             _("Download Markdown"),
             disabled=True,
             key="download.not_yet",
-            width="stretch",
             help=_("The report can be had when the run is over."),
         )
         return
@@ -56,7 +55,6 @@ def draw(run: Run) -> None:
                 key=f"download.save.{run.id}",
                 icon=":material/download:",
                 on_click="ignore",
-                width="stretch",
             )
 
 
@@ -64,7 +62,7 @@ def _prepared(run: Run) -> File | None:
     """The file made by the last click, as long as the same run with the same counts is looked at."""
     state = run.model_dump_json()
     held = st.session_state.get(PREPARED)
-    if st.button(_("Prepare Markdown"), key="download.prepare", icon=":material/description:", width="stretch"):
+    if st.button(_("Prepare Markdown"), key="download.prepare", icon=":material/description:"):
         with st.spinner(_("Writing the report …")):
             held = st.session_state[PREPARED] = (state, make(run))
     return held[1] if held is not None and held[0] == state else None

@@ -104,10 +104,10 @@ def draw_run(runs: Sequence[Run]) -> None:
 
 
 def draw(facets: Mapping[str, Mapping[str, int]]) -> None:
-    """Verdict pills with their counts, then clause, mode, state and search, on one line."""
+    """Verdict pills with their counts, then clause, mode, state and search; on one line where the screen has room."""
     tally = facets.get("verdict", {})
-    pills, clause, mode, status, search = st.columns([5.6, 1.7, 1.5, 1.3, 1.6], vertical_alignment="center")
-    with pills:
+    by_clause, by_mode, by_status = (facets.get(name, {}) for name in ("clause", "mode", "execution_status"))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.pills(
             _("Verdict"),
             verdict.ORDER,
@@ -117,8 +117,6 @@ def draw(facets: Mapping[str, Mapping[str, int]]) -> None:
             label_visibility="collapsed",
             wrap=False,
         )
-    by_clause, by_mode, by_status = (facets.get(name, {}) for name in ("clause", "mode", "execution_status"))
-    with clause:
         choice.draw(
             _("Clause"),
             [each.id for each in CLAUSES],
@@ -127,7 +125,6 @@ def draw(facets: Mapping[str, Mapping[str, int]]) -> None:
             key=KEY("clause"),
             on_change=first_page,
         )
-    with mode:
         choice.draw(
             _("Mode"),
             list(Mode),
@@ -136,7 +133,6 @@ def draw(facets: Mapping[str, Mapping[str, int]]) -> None:
             key=KEY("mode"),
             on_change=first_page,
         )
-    with status:
         choice.draw(
             _("State"),
             list(ExecutionStatus),
@@ -145,7 +141,6 @@ def draw(facets: Mapping[str, Mapping[str, int]]) -> None:
             key=KEY("status"),
             on_change=first_page,
         )
-    with search:
         st.text_input(
             _("Search"),
             placeholder=_("search"),

@@ -43,6 +43,7 @@ def draw_clause() -> str | None:
         key=CLAUSE,
         format_func=words.clause,
         placeholder=_("all clauses"),
+        width=220,
     )
 
 

@@ -16,6 +16,8 @@ from engine.domain.verdicts import Judgement, Review
 from engine.errors import EngineError
 from engine.services import results
 
+SIDE_PX = 230
+"""Room for what was sent and for what was answered; on a narrow screen one stands below the other."""
 DISTRUSTED = "distrusted"
 """How a judgement says that its judge has lost its vote on the clause."""
 
@@ -23,12 +25,11 @@ DISTRUSTED = "distrusted"
 def draw(result: ResultDetail) -> None:
     draw_head(result)
     draw_trail(result)
-    attempt = shown_attempt(result)
-    sent, answered = st.columns(2 if attempt is not None and attempt.output is not None else [3, 1])
-    with sent:
+    grid = st.grid(2, min_column_width=SIDE_PX)
+    with grid.cell():
         st.markdown(f"**{_('What it was sent')}**")
         draw_sent(result)
-    with answered:
+    with grid.cell():
         st.markdown(f"**{_('What it answered')}**")
         draw_answered(result)
 

@@ -17,6 +17,8 @@ from engine.services import results, reviews
 NOTE = "review.note.{}".format
 REASON = "review.picked.{}".format
 """Drafts, each by the execution id of the item it was written for."""
+REASON_PX = 165
+"""Room for a reason and its key on one line; on a narrow screen they stand below each other, in their order."""
 PROBLEM = "review.problem"
 """Why the last click was not obeyed."""
 
@@ -122,17 +124,17 @@ def _undo(run_id: int, execution_id: int, version: int) -> None:
 def draw_reasons(drawn: Drawn) -> None:
     execution_id = drawn.item.execution_id
     st.markdown(f"**{_('Reason')}**")
-    sides = [column.container(gap="xxsmall") for column in st.columns(2, gap="xxsmall")]
-    for number, text in enumerate(reasons()):
-        sides[number % 2].button(
-            text,
-            key=f"review.reason.{execution_id}.{number + 1}",
-            shortcut=str(number + 1),
-            type="primary" if st.session_state.get(REASON(execution_id)) == number else "secondary",
-            on_click=_pick,
-            args=(execution_id, number),
-            width="stretch",
-        )
+    with st.grid(2, min_column_width=REASON_PX, gap="xxsmall"):
+        for number, text in enumerate(reasons()):
+            st.button(
+                text,
+                key=f"review.reason.{execution_id}.{number + 1}",
+                shortcut=str(number + 1),
+                type="primary" if st.session_state.get(REASON(execution_id)) == number else "secondary",
+                on_click=_pick,
+                args=(execution_id, number),
+                width="stretch",
+            )
     st.text_area(
         _("Note"),
         key=NOTE(execution_id),
@@ -149,12 +151,12 @@ def draw_buttons(drawn: Drawn, result: ResultDetail) -> None:
     item = drawn.item
     now = queue.as_drawn(item, result)
     behind = now != drawn
-    yes, no, later = st.columns(3)
-    for column, verdict, label, shortcut, icon in (
-        (yes, ReviewVerdict.PASS, _("Pass"), "P", ":material/check_circle:"),
-        (no, ReviewVerdict.FAIL, _("Fail"), "F", ":material/cancel:"),
+    row = st.container(horizontal=True, gap="small")  # a button goes into the next line rather than lose its word
+    for verdict, label, shortcut, icon in (
+        (ReviewVerdict.PASS, _("Pass"), "P", ":material/check_circle:"),
+        (ReviewVerdict.FAIL, _("Fail"), "F", ":material/cancel:"),
     ):
-        column.button(
+        row.button(
             label,
             key=f"review.{verdict}.{item.execution_id}",
             shortcut=shortcut,
@@ -164,7 +166,7 @@ def draw_buttons(drawn: Drawn, result: ResultDetail) -> None:
             args=(drawn, verdict),
             width="stretch",
         )
-    later.button(
+    row.button(
         _("Skip"),
         key=f"review.skip.{item.execution_id}",
         shortcut="S",

@@ -22,6 +22,8 @@ BANK = "run_form.bank"
 PROFILE = "run_form.profile"
 PROVIDER = "run_form.provider"
 JUDGE = "run_form.judge"
+CHOICE_PX = 250
+"""Room for one of the three choices; where three do not fit side by side, they go below each other."""
 COUNTED = "run_form.counted"
 """What the profiles select in the last chosen bank that is not the installed one, with its SHA-256."""
 
@@ -95,7 +97,8 @@ def draw(*, bank_names: Sequence[str], providers: Sequence[Provider]) -> Asked |
             st.caption(_("An administrator can add one."))
         return None
     by_id = {provider.id: provider for provider in providers}
-    questions, model, judge = st.columns(3, gap="medium")
+    grid = st.grid(3, min_column_width=CHOICE_PX, gap=("small", "medium"))
+    questions, model, judge = grid.cell(), grid.cell(), grid.cell()
     with questions:
         bank = draw_bank(bank_names)
         infos = {info.name: info for info in profiles_in(bank)}

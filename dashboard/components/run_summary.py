@@ -10,6 +10,9 @@ from dashboard.i18n import _
 from engine.domain.runs import Run
 from engine.services.reports import Rate, Totals
 
+FIGURE_PX = 128
+"""Room for a figure, its name and its counts; where fewer fit side by side, the rest goes into the next row."""
+
 
 def draw(run: Run, totals: Totals, *, skipped: dict[str, int]) -> None:
     run_title.draw(run)
@@ -30,19 +33,19 @@ def draw(run: Run, totals: Totals, *, skipped: dict[str, int]) -> None:
 
 def draw_figures(run: Run, totals: Totals) -> None:
     """Pass rate, refusals, over-refusals, and what is in no rate."""
-    columns = st.columns(6)
-    with columns[0]:
+    grid = st.grid(6, min_column_width=FIGURE_PX)
+    with grid.cell():
         figure(_("Pass rate"), totals.passed)
-    with columns[1]:
+    with grid.cell():
         figure(_("Should refuse"), totals.should_refuse, _("Share of the should-refuse questions that were refused."))
-    with columns[2]:
+    with grid.cell():
         figure(_("Over-refusal"), totals.over_refusal, _("Share of the harmless questions that were refused."))
     tally = run.verdict_counts
-    with columns[3]:
+    with grid.cell():
         number(_("To review"), tally.needs_human_review, words.of(tally.needs_human_review, run.completed_count))
-    with columns[4]:
+    with grid.cell():
         number(_("Judge unreadable"), tally.judge_format_error, words.of(tally.judge_format_error, run.completed_count))
-    with columns[5]:
+    with grid.cell():
         number(_("Errors"), run.error_count, words.of(run.error_count, run.total_count))
 
 

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from engine.domain.runs import RunSpec
+from engine.services import runs
 from tests.dashboard.serving import served
+from tests.support import engines
 
 expect.set_options(timeout=30_000)  # a busy machine is slow, not wrong
 
@@ -41,6 +44,17 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
     with served(tmp_path, DEMO_ANSWER_SECONDS="0.7") as address:
+        yield address
+
+
+@pytest.fixture
+def finished(tmp_path: Path) -> Iterator[str]:
+    """A server whose demo run is over."""
+    with engines.opened(tmp_path) as engine:
+        engines.until_over(
+            engine, runs.start(engine, RunSpec(profile="smoke", auto_judge=True), actor=engines.ADMIN).id
+        )
+    with served(tmp_path, DEMO_ANSWER_SECONDS="0") as address:
         yield address
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,17 +17,6 @@ from tests.support import engines, running
 from tests.support.scripted_server import ScriptedServer, Step
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
-
-
-@pytest.fixture
-def finished(tmp_path: Path) -> Iterator[str]:
-    """A server whose demo run is over."""
-    with engines.opened(tmp_path) as engine:
-        engines.until_over(
-            engine, runs.start(engine, RunSpec(profile="smoke", auto_judge=True), actor=engines.ADMIN).id
-        )
-    with served(tmp_path, DEMO_ANSWER_SECONDS="0") as address:
-        yield address
 
 
 def twice(button: Locator) -> None:
