@@ -18,8 +18,12 @@ router = APIRouter(route_class=StrictRoute, prefix="/runs", tags=["runs"], respo
 
 
 class RunRequest(RunSpec):
-    """A run as asked for; numbers within what the store can hold."""
+    """A run as asked for; numbers within what the store can hold, names within what one can be."""
 
+    profile: str = Field(max_length=200)
+    bank: str | None = Field(default=None, max_length=200)
+    model: str | None = Field(default=None, min_length=1, max_length=200)
+    judge_model: str | None = Field(default=None, min_length=1, max_length=200)
     provider_id: int | None = Field(default=None, ge=0, le=LARGEST_ID)
     judge_provider_id: int | None = Field(default=None, ge=0, le=LARGEST_ID)
     seed: int | None = Field(default=None, ge=-LARGEST_ID, le=LARGEST_ID)

@@ -26,8 +26,9 @@ def page(
 
 
 def get(engine: Engine, run_id: int, execution_id: int, *, actor: User) -> ResultDetail:
-    """One result with its whole history. Raises NotFoundError."""
+    """One result with its whole history. Raises NotFoundError `run_not_found` or `result_not_found`."""
     actor.require(Permission.READ)
+    engine.stores.runs.require(run_id)
     return engine.stores.results.get(run_id, execution_id)
 
 
