@@ -19,7 +19,13 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9./-]+(?:_[A-Za-z0-9./-]+)*")
 
 
 def chunks(
-    run: Run, totals: Totals, results: Iterable[ResultDetail], *, shown: str, audit: AuditPlan | None = None
+    run: Run,
+    totals: Totals,
+    results: Iterable[ResultDetail],
+    *,
+    shown: str,
+    audit: AuditPlan | None = None,
+    prompts_sha256: str | None = None,
 ) -> Iterator[bytes]:
     """The report piece by piece, in UTF-8; memory does not grow with the run.
 
@@ -28,8 +34,9 @@ def chunks(
     Args:
         shown: Which results these are, in words, such as `all results`.
         audit: What was drawn to be looked at although the judges are sure; None for a run older than audits.
+        prompts_sha256: Of the words the judge is asked with; None where no judge model is asked.
     """
-    yield _heading(run, totals, shown, audit).encode()
+    yield _heading(run, totals, shown, audit, prompts_sha256).encode()
     count = 0
     for result in results:
         count += 1
@@ -51,7 +58,7 @@ def inline(text: str) -> str:
     return line if _PLAIN_NAME.fullmatch(line) else _SPECIAL.sub(r"\\\1", line)
 
 
-def _heading(run: Run, totals: Totals, shown: str, audit: AuditPlan | None) -> str:
+def _heading(run: Run, totals: Totals, shown: str, audit: AuditPlan | None, prompts_sha256: str | None) -> str:
     counts = run.verdict_counts
     lines = [
         f"# Run {run.id}: results",
@@ -65,6 +72,7 @@ def _heading(run: Run, totals: Totals, shown: str, audit: AuditPlan | None) -> s
         f"| Model | {inline(run.model)} |",
         f"| Provider | {inline(run.provider_name)} |",
         f"| Judge model | {inline(run.judge_model) if run.judge_model else 'none'} |",
+        f"| Judge prompts SHA-256 | {prompts_sha256 or 'none'} |",
         f"| Profile, bank | {inline(run.profile)}, {inline(run.bank)} |",
         f"| Bank SHA-256 | {run.dataset_sha256} |",
         f"| Status | {run.status} |",

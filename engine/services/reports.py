@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from engine.assembly import Engine
 from engine.domain.accounts import Permission, User
-from engine.domain.runs import ClauseRow, ResultFilter
+from engine.domain.runs import ClauseRow, ResultFilter, RunConfig
 from engine.errors import ConflictError
 from engine.reports import markdown, summary
 from engine.reports.summary import Rate, Totals
@@ -49,15 +51,28 @@ def export(engine: Engine, run_id: int, where: ResultFilter, *, actor: User) -> 
         raise ConflictError(
             f"run {run_id} is {run.status}; a report can be had when it is over", code="run_not_terminal"
         )
+    config = engine.stores.runs.config(run_id)
     figures = summary.totals(engine.stores.results.by_mode(run_id))
     results = engine.stores.results.stream(run_id, where)
     return Export(
         file_name=f"run_{run_id}_results.md",
         media_type="text/markdown; charset=utf-8",
         chunks=markdown.chunks(
-            run, figures, results, shown=_in_words(where), audit=engine.stores.runs.config(run_id).audit
+            run,
+            figures,
+            results,
+            shown=_in_words(where),
+            audit=config.audit,
+            prompts_sha256=_prompts_sha256(config),
         ),
     )
+
+
+def _prompts_sha256(config: RunConfig) -> str | None:
+    """Of the frozen words, as JSON with sorted keys."""
+    if config.judge_prompts is None:
+        return None
+    return hashlib.sha256(json.dumps(config.judge_prompts, sort_keys=True).encode()).hexdigest()
 
 
 def _in_words(where: ResultFilter) -> str:

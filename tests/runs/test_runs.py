@@ -12,10 +12,11 @@ import pytest
 
 from engine.domain.accounts import Role
 from engine.domain.providers import ProviderChange, ProviderDraft, ProviderKind
-from engine.domain.runs import RunStatus
+from engine.domain.runs import ResultFilter, RunStatus
 from engine.domain.verdicts import Verdict
 from engine.errors import BankError, ConflictError, InputError, NotFoundError, PermissionDenied, UnavailableError
-from engine.services import providers, results, runs
+from engine.judging import prompts
+from engine.services import providers, reports, results, runs
 from tests.support import engines, running
 from tests.support.engines import ADMIN
 from tests.support.running import SPEC, questions, rows
@@ -242,20 +243,36 @@ def test_the_same_key_and_spec_give_the_same_run(installation, server):
         assert runs.page(engine, actor=ADMIN).total == 1
 
 
-def test_a_run_is_frozen_when_it_is_created(installation, server, tmp_path):
-    """B16."""
-    with installation(6) as engine:
+def test_a_run_is_frozen_when_it_is_created(installation, server, tmp_path, monkeypatch):
+    """B16. The rules: in the tests of judging."""
+    with ScriptedServer(judging=True) as judge, installation(6) as engine:
         refusing = [True]
         running.questions_meet(server, lambda place, _: Step(status=401) if place >= 2 and refusing[0] else None)
-        started = runs.start(engine, SPEC, actor=ADMIN, endpoint=engines.endpoint(server.base_url, max_concurrency=1))
+        subject = providers.create(engine, _draft(server.base_url, max_concurrency=1), actor=ADMIN)
+        other = providers.create(engine, _draft(judge.base_url, name="judge"), actor=ADMIN)
+        spec = SPEC.model_copy(update={"provider_id": subject.id, "judge_provider_id": other.id})
+        started = runs.start(engine, spec, actor=ADMIN)
         assert engines.until_over(engine, started.id).status == RunStatus.INTERRUPTED
         engines.write_bank(tmp_path / "bank", [engines.case(99)])
         assert engine.bank().sha256 != started.dataset_sha256
+        for changed in (subject, other):
+            providers.change(engine, changed.id, ProviderChange(default_model="another"), actor=ADMIN)
+        frozen = engine.stores.runs.config(started.id).judge_prompts
+        reworded = prompts.CURRENT.model_copy(
+            update={"system": dict.fromkeys(("en", "zh"), "Other words. {criterion}")}
+        )
+        monkeypatch.setattr(prompts, "CURRENT", reworded)
         refusing[0] = False
         runs.resume(engine, started.id, actor=ADMIN)
         run = engines.until_over(engine, started.id)
         assert (run.completed_count, run.dataset_sha256) == (6, started.dataset_sha256)
         assert "number 99" not in " ".join(questions(server))
+        assert {each.json["model"] for each in (*server.chats, *judge.chats)} == {"scripted"}
+        assert judge.chats and b"Other words." not in b"".join(each.content for each in judge.chats)
+        report = b"".join(reports.export(engine, run.id, ResultFilter(), actor=ADMIN).chunks).decode()
+        words = hashlib.sha256(json.dumps(frozen, sort_keys=True).encode()).hexdigest()
+        assert f"| Bank SHA-256 | {started.dataset_sha256} |" in report
+        assert f"| Judge prompts SHA-256 | {words} |" in report
 
 
 def test_a_judge_that_is_down_leaves_the_verdict_open_and_resume_does_not_ask_the_model_again(installation, server):
@@ -413,6 +430,19 @@ def test_a_deleted_run_is_gone_and_one_under_way_cannot_be_deleted(installation)
             runs.get(engine, started.id, actor=ADMIN)
         actions = [entry.action for entry in engine.stores.audit.page(limit=50, offset=0).items]
         assert {"run.start", "run.delete"} <= set(actions)
+        with engine.database.reading() as connection:
+            tables = (
+                "runs",
+                "executions",
+                "instances",
+                "attempts",
+                "transcripts",
+                "judgements",
+                "controls",
+                "run_blobs",
+            )
+            left = {name: connection.exec_driver_sql(f"SELECT count(*) FROM {name}").scalar() for name in tables}
+        assert not any(left.values()), left
 
 
 def test_a_run_cannot_go_on_after_its_provider_was_deleted(installation, server):
@@ -427,7 +457,7 @@ def test_a_run_cannot_go_on_after_its_provider_was_deleted(installation, server)
 
 
 def test_progress_never_runs_backwards_and_ends_at_the_whole(installation):
-    """B18."""
+    """B18, ten times as often."""
     with ScriptedServer(capable=True, latency_s=0.02) as server, installation(40) as engine:
         started = runs.start(engine, SPEC, actor=ADMIN, endpoint=engines.endpoint(server.base_url, max_concurrency=4))
         seen = []
