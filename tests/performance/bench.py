@@ -31,6 +31,7 @@ SECTIONS = {
     "start": "start",
     "kills": "kill_runs",
     "durability": "durability",
+    "waits": "waits",
     "import-kills": "kill_imports",
     "states": "states",
 }

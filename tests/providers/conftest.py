@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import re
-import resource
 from collections.abc import Awaitable, Callable, Iterator
-from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -17,6 +13,7 @@ from engine.domain.chat import Answer, ChatModel, ChatRequest, Message
 from engine.domain.runs import EndpointSettings
 from engine.errors import ProviderError
 from engine.providers import RetryPolicy, build
+from tests.support.memory import growth_mb
 from tests.support.scripted_server import ScriptedServer
 
 KEY = "sk-canary-4f9a7c21d8e0b356"
@@ -90,15 +87,4 @@ def server() -> Iterator[ScriptedServer]:
 @pytest.fixture
 def growth() -> Callable[[], float]:
     """By how many MB the process was larger, at its largest since the test began, than it was then."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")  # forgets the peak of earlier tests
-    before = _peak_mb()
-    return lambda: _peak_mb() - before
-
-
-def _peak_mb() -> float:
-    with contextlib.suppress(OSError):
-        found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
-        if found:
-            return int(found[1]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return growth_mb()
