@@ -135,7 +135,7 @@ class Engine:
 
     def try_lock(self) -> bool:
         """Take the engine lock for a moment, to act on runs that nobody works on. Release with `unlock`."""
-        return self._lock.acquire(wait_s=0)
+        return self._lock.acquire()
 
     def unlock(self) -> None:
         self._lock.release()

@@ -79,6 +79,8 @@ class RunExecution:
         self._pause_max_s = pause_max_s
         self._stopping = Stopping()
         self._closing = asyncio.Event()
+        self._ending = asyncio.Lock()
+        self._ended: RunStatus | None = None
         self._answering: Answering | None = None
         self._judging: JudgingSide | None = None
         self._to_judge = 0
@@ -129,11 +131,7 @@ class RunExecution:
         """
         while True:
             try:
-                wish = self._stopping.wish
-                end = wish if wish is not None else await asyncio.to_thread(self._outcome)
-                milestones.reached(milestones.FINISHING)
-                await asyncio.to_thread(self._stores.runs.set_status, self.run_id, end.status, error=end.error)
-                return end.status
+                return await self.store_end()
             except UnavailableError as failure:
                 if self.unstored is None:
                     log.error("run_status_not_stored", run_id=self.run_id, reason=failure.message)
@@ -142,6 +140,21 @@ class RunExecution:
                 return None
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._closing.wait(), STORE_AGAIN_S)
+
+    async def store_end(self) -> RunStatus:
+        """Store how the run ended, once: whoever asks after that must not find it stored over what came later.
+
+        Raises:
+            UnavailableError: the store cannot take it down.
+        """
+        async with self._ending:
+            if self._ended is None:
+                wish = self._stopping.wish
+                end = wish if wish is not None else await asyncio.to_thread(self._outcome)
+                milestones.reached(milestones.FINISHING)
+                await asyncio.to_thread(self._stores.runs.set_status, self.run_id, end.status, error=end.error)
+                self._ended, self.unstored = end.status, None
+            return self._ended
 
     def _outcome(self) -> End:
         """What a run is after a job that went to its end."""

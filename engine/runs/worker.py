@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import structlog
 
@@ -80,15 +81,9 @@ class Worker:
         """Work on a run whose status says that nobody does; without a job, start it or go on with it.
 
         Raises:
-            UnavailableError: the engine's thread has ended.
+            UnavailableError: the engine's thread has ended, or is about to.
         """
-        loop = self.require_alive()
-        submitted = asyncio.run_coroutine_threadsafe(self._submit(run_id, job or Job()), loop)
-        while True:
-            try:
-                return submitted.result(ALIVE_POLL_S)
-            except TimeoutError:
-                self.require_alive()  # a thread that has died meanwhile takes nothing up
+        self._done_on_loop(self.require_alive(), self._submit(run_id, job or Job()))
 
     def cancel(self, run_id: int) -> None:
         """Ask a run under way to end as cancelled; nothing happens when it is not."""
@@ -107,6 +102,27 @@ class Worker:
         with self._mutex:
             execution = self._executions.get(run_id)
         return execution.unstored if execution is not None else None
+
+    def store_end(self, run_id: int) -> None:
+        """Store the end of a run that the store did not take down; it is not stored again, over what comes later.
+
+        Raises:
+            UnavailableError: it is still full or away, or the engine's thread has ended.
+        """
+        loop = self.require_alive()
+        with self._mutex:
+            execution = self._executions.get(run_id)
+        if execution is not None and execution.unstored is not None:
+            self._done_on_loop(loop, execution.store_end())
+
+    def _done_on_loop(self, loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, object]) -> None:
+        done = asyncio.run_coroutine_threadsafe(work, loop)
+        while True:
+            try:
+                done.result(ALIVE_POLL_S)
+                return
+            except TimeoutError:
+                self.require_alive()  # a thread that has died meanwhile takes nothing up
 
     # -- on the loop's thread ---------------------------------------------------------------------------------------
 
@@ -138,6 +154,9 @@ class Worker:
         while (ending := self._tasks.get(run_id)) is not None:
             # Its last status is stored already, or nobody could have resumed it; it is only winding up.
             await asyncio.wait({ending})
+        if self._stop_requested is None or self._stop_requested.is_set():
+            # Nobody would tell it to end, and it would be cut off in the middle.
+            raise UnavailableError("the engine is being stopped; start it again", code="engine_stopped")
         execution = RunExecution(
             run_id,
             job,

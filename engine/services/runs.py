@@ -24,7 +24,7 @@ from engine.domain.runs import (
     RunSpec,
     RunStatus,
 )
-from engine.errors import ConflictError, EngineError, InputError, NotFoundError
+from engine.errors import ConflictError, InputError, NotFoundError
 from engine.judging import PROMPT_VERSION, prompts
 from engine.runs import milestones
 from engine.runs.controls import CONTROL_MARKS
@@ -223,9 +223,10 @@ def cancel(engine: Engine, run_id: int, *, actor: User) -> Run:
     if engine.worker is not None:
         engine.worker.cancel(run_id)
     elif engine.try_lock():
-        # Nobody works on it: its process died and no other has taken over yet.
+        # Nobody works on it: its process died and no other has taken over yet, or it has just ended by itself.
         try:
-            engine.stores.runs.set_status(run_id, RunStatus.CANCELLED)
+            if not engine.stores.runs.get(run_id).status.is_over:
+                engine.stores.runs.set_status(run_id, RunStatus.CANCELLED)
         finally:
             engine.unlock()
     return engine.stores.runs.get(run_id)
@@ -240,9 +241,8 @@ def resume(engine: Engine, run_id: int, *, actor: User) -> Run:
     actor.require(Permission.STEER_RUNS)
     worker = engine.require_worker()
     with engine.starting:
-        if (end := worker.unstored_end(run_id)) is not None:
-            worker.require_alive()
-            engine.stores.runs.set_status(run_id, end.status, error=end.error)
+        if worker.unstored_end(run_id) is not None:
+            worker.store_end(run_id)
         engine.stores.runs.get(run_id)
         _require_provider(engine, run_id)
         if (before := engine.stores.runs.reopen(run_id, resuming=True)) is None:
@@ -402,7 +402,7 @@ def _put_back(engine: Engine, run_id: int, status: RunStatus, error: str | None)
     """A run that could not be handed to the engine must not look as if somebody worked on it."""
     try:
         yield
-    except EngineError:
+    except BaseException:  # a signal between storing and handing over included
         engine.stores.runs.set_status(run_id, status, error=error)
         raise
 

@@ -81,7 +81,8 @@ def test_a4_a6_a7_a8_a10_a_server_that_is_killed_out_of_space_or_stopped_loses_n
         resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
         model.always(Step(hang=True))
-        server.post(f"/runs/{run_id}/resume")
+        resumed = server.post(f"/runs/{run_id}/resume")
+        assert resumed["status"] in ("pending", "running"), "its end is not stored over its new beginning"
         until_calls_are_in_flight(server, model, run_id)
         full = ledger.read(command.database, run_id)
         with server.client.stream("GET", f"/runs/{reported}/export"):  # and never read on

@@ -221,6 +221,57 @@ def test_a_run_that_cannot_be_handed_to_the_engine_is_what_it_was(installation, 
         assert newest.status == RunStatus.INTERRUPTED and "resume" in newest.error
 
 
+def test_nothing_is_handed_to_an_engine_that_is_being_stopped(installation):
+    with ScriptedServer(capable=True) as server, installation(3) as engine:
+        running.questions_meet(server, lambda place, _: Step(hang=True))
+        hanging = running.start(engine, server.base_url, timeout_s=60.0)
+        while not questions(server):
+            time.sleep(0.01)
+        stopping = threading.Thread(target=engine.worker.stop)
+        stopping.start()  # and takes seconds, because calls are under way
+        while not engine.worker._stop_requested.is_set():
+            time.sleep(0.01)
+        with pytest.raises(UnavailableError) as refused:
+            running.start(engine, server.base_url)
+        assert refused.value.code == "engine_stopped"
+        stopping.join()
+        ended = engine.stores.runs.page(limit=2, offset=0).items
+        assert [run.status for run in ended] == [RunStatus.INTERRUPTED] * 2 and ended[1].id == hanging.id
+
+
+def test_a_run_that_ends_while_somebody_asks_for_its_end_is_what_it_ended_as(installation, server, monkeypatch):
+    with installation(2) as engine:
+        run = engines.until_over(engine, running.start(engine, server.base_url).id)
+    with installation(2, run_worker=False) as looking:
+        store = looking.stores.runs
+        store.set_status(run.id, RunStatus.RUNNING)  # so it stood a moment ago, when its process was there
+        ask = store.request_cancel
+
+        def ask_and_miss_the_end(run_id):
+            ask(run_id)
+            store.set_status(run_id, RunStatus.COMPLETED)
+
+        monkeypatch.setattr(store, "request_cancel", ask_and_miss_the_end)
+        assert runs.cancel(looking, run.id, actor=ADMIN).status == RunStatus.COMPLETED
+        assert store.get(run.id).status == RunStatus.COMPLETED
+
+
+def test_a_run_that_is_cancelled_while_it_is_probed_asks_nothing_and_is_probed_again(installation):
+    with ScriptedServer(capable=True) as server, installation(4) as engine:
+        server.always(Step(hang=True))
+        started = running.start(engine, server.base_url, timeout_s=60.0)
+        while not server.chats:
+            time.sleep(0.01)
+        assert runs.get(engine, started.id, actor=ADMIN).status == RunStatus.PROBING
+        runs.cancel(engine, started.id, actor=ADMIN)
+        run = engines.until_over(engine, started.id)
+        assert (run.status, run.capabilities, questions(server)) == (RunStatus.CANCELLED, {}, [])
+        server.always(None)
+        runs.resume(engine, started.id, actor=ADMIN)
+        run = engines.until_over(engine, started.id)
+        assert (run.status, run.completed_count, run.capabilities["chat"]) == (RunStatus.COMPLETED, 4, True)
+
+
 def test_a_model_that_answers_under_another_name_is_noted_once(installation, server):
     with installation(6) as engine:
         run = engines.until_over(engine, running.start(engine, server.base_url, model="asked-for").id)
