@@ -261,19 +261,6 @@ class RunExecution:
         await asyncio.to_thread(runs.set_dialect, self.run_id, found.dialect)
         await asyncio.to_thread(runs.set_capabilities, self.run_id, found.capabilities)
 
-    # -- judging what is stored -------------------------------------------------------------------------------------
-
-    async def _judge_stored(self, config: RunConfig, judges: Judges) -> None:
-        """The model under test is not called."""
-        await asyncio.to_thread(self._stores.runs.set_status, self.run_id, RunStatus.RUNNING)
-        find = functools.partial(self._stores.results.to_judge, self.run_id, only_missing=self._job.only_missing)
-        ids = await asyncio.to_thread(find)
-        async with JudgingSide(judges, self._commits, self._stopping, self._guarded) as judging:
-            self._judging, self._to_judge = judging, len(ids)
-            beside = [
-                asyncio.create_task(self._guarded(self._judge_again(ids, judging))),
-                asyncio.create_task(self._guarded(self._watch_judge(config, judges))),
-            ]
     async def _keep_dialect(self, before: Dialect, after: Dialect) -> None:
         """What the endpoint refused in the midst of the run is told as what probing finds, and kept for a resume."""
         then, now = dialects.told(before), dialects.told(after)
@@ -287,6 +274,19 @@ class RunExecution:
             if text not in dialects.told(before):
                 await asyncio.to_thread(self._stores.runs.add_warning, self.run_id, f"{FOR_THE_JUDGE}: {text}")
 
+    # -- judging what is stored -------------------------------------------------------------------------------------
+
+    async def _judge_stored(self, config: RunConfig, judges: Judges) -> None:
+        """The model under test is not called."""
+        await asyncio.to_thread(self._stores.runs.set_status, self.run_id, RunStatus.RUNNING)
+        find = functools.partial(self._stores.results.to_judge, self.run_id, only_missing=self._job.only_missing)
+        ids = await asyncio.to_thread(find)
+        async with JudgingSide(judges, self._commits, self._stopping, self._guarded) as judging:
+            self._judging, self._to_judge = judging, len(ids)
+            beside = [
+                asyncio.create_task(self._guarded(self._judge_again(ids, judging))),
+                asyncio.create_task(self._guarded(self._watch_judge(config, judges))),
+            ]
             await self._stopping.finish(beside, judges.all_on_the_wire)
             await judging.finish()
         if judging.left_as_they_were:
