@@ -1,4 +1,4 @@
-"""The guide for newcomers, read from the documentation that comes with the source."""
+"""The guide for newcomers, read from the documentation that comes with the source, in the reader's language."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import posixpath
 import re
 
 from dashboard import session
+from dashboard.i18n import language
 
-FOLDER = "docs/tutorial"
-FILE = session.PAGES.parent / FOLDER / "getting-started.md"
-LANGUAGE = "en"
+FOLDERS = {"en": "docs/tutorial", "zh": "docs/tutorial/zh"}
+"""Where the documents of each language lie in the repository."""
+ROOT = session.PAGES.parent
+FILE = "getting-started.md"
 WIDTH = 820
 """Pixels; longer lines are hard to read."""
 
@@ -21,13 +23,14 @@ def text() -> str | None:
 
     A link to another file of the repository leads nowhere in a browser, so it becomes that file's name.
     """
+    folder = FOLDERS[language()]
     try:
-        whole = FILE.read_text(encoding="utf-8")
+        whole = (ROOT / folder / FILE).read_text(encoding="utf-8")
     except FileNotFoundError:
         return None
-    return _LINK.sub(_named, re.sub(r"\A# .*\n", "", whole))
 
+    def named(link: re.Match[str]) -> str:
+        picture, words, target = link.groups()
+        return "" if picture else f"{words} (`{posixpath.normpath(posixpath.join(folder, target))}`)"
 
-def _named(link: re.Match[str]) -> str:
-    picture, words, target = link.groups()
-    return "" if picture else f"{words} (`{posixpath.normpath(posixpath.join(FOLDER, target))}`)"
+    return _LINK.sub(named, re.sub(r"\A# .*\n", "", whole))

@@ -65,6 +65,11 @@ def read_document(path: Path) -> Document:
     return Document(path, "\n".join(prose), tuple(blocks))
 
 
+def is_outside(link: str) -> bool:
+    """Whether a link leaves the repository."""
+    return re.match(r"[a-z]+:", link) is not None
+
+
 def tracked_files(root: Path) -> Iterator[Path]:
     """What the repository holds and the work tree still has."""
     # The checkout may belong to another user than the one who runs the tests; git then refuses unless told it is meant.

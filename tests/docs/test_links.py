@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from urllib.parse import unquote
 
-from docs_reader import Document, read_document
-
-
-def is_outside(link: str) -> bool:
-    return re.match(r"[a-z]+:", link) is not None
+from docs_reader import Document, is_outside, read_document
 
 
 def test_every_link_inside_the_repository_leads_to_an_existing_file(documents: list[Document], root: Path) -> None:
