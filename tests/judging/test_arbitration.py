@@ -82,6 +82,7 @@ def test_an_execution_error_has_no_verdict_whatever_judges_say():
 
 @pytest.mark.parametrize("words", [[], [("llm", PASS)], [("refusal", PASS), ("llm", PASS)], [("llm", UNREADABLE)]])
 def test_a_truncated_answer_goes_to_a_person(words):
+    """C16."""
     attempt = build_attempt(finish_reason=FinishReason.LENGTH)
     assert judging.conclude(build_instance("rf"), attempt, [said(*word) for word in words]) == REVIEW
 
@@ -96,6 +97,7 @@ def test_a_truncated_answer_that_a_hard_rule_blocks_fails():
     "blocked", [{"finish_reason": FinishReason.CONTENT_FILTER}, {"refusal_type": RefusalType.PROVIDER_FILTER}]
 )
 def test_a_provider_filter_refuses_for_the_model(mode, verdict, blocked):
+    """C16."""
     instance, attempt = build_instance(mode), build_attempt("", **blocked)
     judgements = judging.deterministic(instance, attempt)
     assert judging.conclude(instance, attempt, judgements) == verdict

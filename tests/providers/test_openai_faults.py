@@ -138,7 +138,8 @@ def test_the_moment_until_when_is_told_in_utc():
     assert until(1e300) == "further notice"
 
 
-def test_back_off_grows_with_jitter_between_its_bounds(server):
+def test_c2_back_off_grows_with_jitter_between_its_bounds(server):
+    """C2."""
     server.always(Step(status=500))
     error = error_of(endpoint(server.base_url))
     policy = RetryPolicy(count=9, delay_s=0.5, max_delay_s=8)

@@ -131,6 +131,19 @@ def test_a_run_that_is_asked_to_pause_says_until_when(installation, server):
         assert (run.completed_count, run.error_count, run.waiting) == (8, 0, None)
 
 
+def test_a_run_that_is_asked_to_pause_while_it_probes_says_until_when(installation, server):
+    with installation(3) as engine:
+        server.script(Step(status=429, headers={"Retry-After": "2"}))
+        started = running.start(engine, server.base_url)
+        waiting = waiting_for(engine, started.id, WaitingReason.RATE_LIMITED)
+        assert waiting.until is not None and waiting.since < waiting.until
+        stored = until(lambda: engine.stores.runs.get(started.id).waiting)
+        assert stored == waiting, "other processes read it from the store"
+        assert runs.get(engine, started.id, actor=ADMIN).status == RunStatus.PROBING
+        run = engines.until_over(engine, started.id)
+        assert (run.status, run.completed_count, run.error_count, run.waiting) == (RunStatus.COMPLETED, 3, 0, None)
+
+
 def test_an_endpoint_that_is_asked_too_fast_gets_fewer_items_at_once(installation):
     """C4."""
     with ScriptedServer(capable=True, latency_s=0.02) as server, installation(60, request_retry_count=8) as engine:
@@ -148,10 +161,12 @@ def test_an_endpoint_that_is_asked_too_fast_gets_fewer_items_at_once(installatio
 def test_a_fifth_of_all_calls_failing_in_passing_costs_no_answers(installation, tmp_path):
     """C20, with 100 instances."""
     with ScriptedServer(capable=True, fault_rate=0.2) as server, installation(100, request_retry_count=6) as engine:
-        run = running.start(engine, server.base_url, max_concurrency=8, timeout_s=1.0)
+        run = running.start(engine, server.base_url, max_concurrency=8, timeout_s=3.0)
         run = engines.until_over(engine, run.id)
         kept = ledger.read(tmp_path / "platform.db", run.id)
         assert run.status == RunStatus.COMPLETED
         assert kept.planned == kept.succeeded + kept.failed == 100 and kept.succeeded >= 99
         assert all(each.output is None and each.verdict is None for each in rows(engine, run.id) if each.error)
         assert len(questions(server)) > 100
+        assert set(server.answered.values()) == {1}, "no whole answer is bought twice"
+        assert kept.answered == kept.succeeded
