@@ -11,6 +11,7 @@ from dashboard.i18n import _, language
 from engine.domain.accounts import Role
 from engine.domain.base import utc_now
 from engine.domain.cases import Mode, Severity
+from engine.domain.chat import FinishReason, RefusalType
 from engine.domain.clauses import BY_ID
 from engine.domain.runs import ExecutionStatus, RunStatus, Waiting, WaitingReason
 from engine.domain.verdicts import JudgeKind, QueueReason, ReviewVerdict
@@ -64,6 +65,25 @@ def skipped(reason: str) -> str:
     if not all(name in CAPABILITIES for name in names):
         return reason
     return _("the model lacks: {names}").format(names=", ".join(capability(name) for name in names))
+
+
+def finish_reason(value: FinishReason) -> str:
+    return {
+        FinishReason.STOP: _("complete"),
+        FinishReason.LENGTH: _("length limit"),
+        FinishReason.CONTENT_FILTER: _("content filter"),
+        FinishReason.TOOL_CALLS: _("tool calls"),
+        FinishReason.UNKNOWN: _("unknown"),
+    }[value]
+
+
+def refusal_type(value: RefusalType) -> str:
+    """Who refused."""
+    return {
+        RefusalType.MODEL: _("the model"),
+        RefusalType.PROVIDER_FILTER: _("the provider's filter"),
+        RefusalType.GUARDRAIL: _("a guardrail"),
+    }[value]
 
 
 def severity(value: Severity) -> str:

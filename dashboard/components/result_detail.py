@@ -186,9 +186,9 @@ def draw_answered(result: ResultDetail) -> None:
     key = f"detail.{result.execution_id}.answer"
     untrusted.draw(output.text, key=key)
     draw_calls(output.tool_calls, key=key)
-    facts = [_("finish reason: {reason}").format(reason=str(output.finish_reason))]
+    facts = [_("finish reason: {reason}").format(reason=words.finish_reason(output.finish_reason))]
     if output.refusal_type is not None:
-        facts.append(_("refused by: {who}").format(who=str(output.refusal_type)))
+        facts.append(_("refused by: {who}").format(who=words.refusal_type(output.refusal_type)))
     if attempt.usage is not None and attempt.usage.completion_tokens is not None:
         facts.append(_("{n} tokens").format(n=words.count(attempt.usage.completion_tokens)))
     if attempt.served_model:
