@@ -252,7 +252,13 @@ def test_a_result_with_everything_shows_everything() -> None:
     test = drawn(script)
     assert not test.exception, [each.value for each in test.exception]
     page = texts(test)
-    for expected in ("could not be reached", "confidence 0.50", "2 attempts", "1,234 tokens", "finish reason: length limit"):
+    for expected in (
+        "could not be reached",
+        "confidence 0.50",
+        "2 attempts",
+        "1,234 tokens",
+        "finish reason: length limit",
+    ):
         assert expected in page
     assert "decided by a person; the automatic verdict was" in page
     assert "refused by: the model" in page
