@@ -466,6 +466,12 @@ def test_progress_never_runs_backwards_and_ends_at_the_whole(installation):
             time.sleep(0.02)
     done = [each.done for each in seen]
     assert done == sorted(done) and done[-1] == 40
+    for each in seen:
+        assert (
+            each.done
+            == each.run.completed_count + each.run.error_count + each.run.skipped_count
+            <= each.run.total_count
+        )
     assert seen[-1].share_done == 1.0
     assert any(each.in_flight and each.rate_per_s and each.eta_s is not None for each in seen)
 
