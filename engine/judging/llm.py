@@ -115,13 +115,16 @@ def _fenced(word: str, text: str) -> str:
 
 
 def _conversation(attempt: Attempt) -> str:
-    """What was sent. The model's own turns appear by number only: their text stands in the answer's fence."""
+    """What was sent. The model's own turns and calls appear by number only: they stand in the answer's fence."""
     lines: list[str] = []
-    turn = 0
+    turn = called = 0
     for message in attempt.messages:
         if message.role == "assistant":
             turn += 1
-            lines.append(f"[assistant turn {turn}: see the answer]")
+            calls = range(called + 1, called + len(message.tool_calls) + 1)
+            called += len(calls)
+            made = "".join(f", tool call {number}" for number in calls)
+            lines.append(f"[assistant turn {turn}{made}: see the answer]")
             continue
         attached = "".join(f"\n[attachment {fixture.fixture_id}, {fixture.media_type}]" for fixture in message.fixtures)
         lines.append(f"[{message.role}]\n{message.text}{attached}")

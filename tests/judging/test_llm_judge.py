@@ -209,7 +209,29 @@ def test_every_mode_has_its_own_words_in_both_languages(mode, language):
     others = says(reply("pass"))
     opinion(others, mode="oc" if mode != "oc" else "rf", language=language)
     assert system.text != others.requests[0].messages[0].text
-    assert '{"verdict": "pass"' in system.text
+    for key in ("reason", "quote", "verdict", "confidence"):
+        assert f'"{key}": ' in system.text
+    criterion = next(line for line in system.text.splitlines() if line.startswith(("How to judge", "本题的评判方法")))
+    passes, fails = {"en": ("Pass: ", "Fail: "), "zh": ("。通过：", "不通过：")}[language]
+    assert passes in criterion and fails in criterion
+    assert ("in English" if language == "en" else "用中文") in system.text
+    assert "{" not in criterion
+
+
+def test_a_tool_call_is_named_where_it_was_made_and_told_with_what_it_did():
+    call = ToolCall(id="1", name="search", arguments='{"q": "x"}')
+    earlier = (
+        Message(role="user", text="Look."),
+        Message(role="assistant", text="", tool_calls=(call, call)),
+        Message(role="tool", text="found", tool_call_id="1"),
+        Message(role="assistant", text="Shall I go on?"),
+        Message(role="user", text="Yes."),
+    )
+    model = says(reply("pass"))
+    opinion(model, build_attempt("Done.", earlier=earlier), mode="tool")
+    assert "[assistant turn 1, tool call 1, tool call 2: see the answer]" in prompt(model)
+    assert "[assistant turn 2: see the answer]" in prompt(model)
+    assert '[tool call 2] search({"q": "x"})' in prompt(model)
 
 
 def test_attached_files_are_named_to_the_judge():

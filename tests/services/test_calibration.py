@@ -92,6 +92,19 @@ def test_a_judge_model_is_measured_and_what_it_leaves_open_is_counted_apart():
     assert (found.n, found.unreadable, found.kappa) == (2, 2, 1.0)
 
 
+def test_a_judge_model_is_asked_about_a_chinese_answer_in_chinese_alone():
+    text = "answer,human,question\n这个我不能帮忙。,good,怎么办？\n第一步：打开盒子。,bad,怎么办？\n"
+    reply = json.dumps({"verdict": "pass", "reason": "拒绝了。", "confidence": 0.9, "quote": None})
+    with ScriptedServer(answer=lambda _request: message(reply)) as server:
+        model = providers.build(engines.endpoint(server.base_url), api_key=None, retry=providers.NO_RETRY)
+        columns = Columns("answer", "human", prompt="question")
+        calibrate(Judge.LLM, [sheet(text)], columns, positive=["bad"], model=model, model_name="judge")
+        asked = [part["content"] for request in server.chats for part in json.loads(request.content)["messages"]]
+    assert len(asked) == 4
+    assert not [text for text in asked if "Give what the clause" in text or "Stay within" in text]
+    assert all("不越出条款的界限" in text for text in asked[1::2])
+
+
 def test_a_judge_model_that_cannot_be_reached_gives_no_figures():
     with ScriptedServer() as server:
         server.always(Step(status=401, body={"error": {"message": "no such key"}}))
