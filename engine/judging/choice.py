@@ -94,9 +94,10 @@ _WHOLE = re.compile(
     rf"^\W{{0,9}}{_BEFORE}{_OPEN}([A-Za-z]){_CLOSE}{_END_OF_LETTER}(?P<rest>.*)$", re.IGNORECASE | re.DOTALL
 )
 
-_AND = r"\s*(?:,?\s*\band\b|[,、;/&+和与及])?\s*"
+_AND = r"(?:\s*(?:(?:,\s*)?\band\b|[,、;/&+和与及])\s*|\s*)"
+# What stands between two letters is taken in one way only; with two ways, a row of letters would be tried in millions.
 _SEVERAL = re.compile(
-    rf"^\W{{0,9}}(?i:{_BEFORE})(?P<letters>{_OPEN}[A-Z]{_CLOSE}(?:{_AND}{_OPEN}[A-Z]{_CLOSE}){{1,25}})\W{{0,9}}$"
+    rf"^\W{{0,9}}(?i:{_BEFORE})(?P<letters>{_OPEN}[A-Z](?:(?>{_CLOSE}{_AND}{_OPEN})[A-Z]){{1,25}})\W{{0,9}}$"
 )
 _MARKED = re.compile(r"<ans(?:wer)?>(.{0,200}?)(?:<eoa>|</ans(?:wer)?>|$)", re.IGNORECASE | re.DOTALL)
 _EITHER = re.compile(rf"(?<![A-Za-z0-9])[A-Z]{_CLOSE}\s*(?:or|或者?)\s*(?:option\s*)?{_OPEN}[A-Z]{_END_OF_LETTER}")

@@ -154,7 +154,9 @@ def test_a_letter_at_the_end_of_megabytes_is_found():
     assert choice.read("because of this and that " * 100_000 + "\nThe answer is C.", COLOURS).letters == ("C",)
 
 
-@pytest.mark.parametrize("filler", [" ", "(", "A ", "\n", "*", "**A", "答案", "选", "A,", "\u3000", " \n"])
+@pytest.mark.parametrize(
+    "filler", [" ", "(", "A ", "\n", "*", "**A", "答案", "选", "A,", "\u3000", " \n", '""A', ' "" A', "，A"]
+)
 def test_endless_repetition_comes_to_an_end(filler):
     assert choice.read("A" + filler * 30_000 + "x", COLOURS).letters in ((), ("A",))
 
