@@ -108,8 +108,12 @@ def _chinese(text: str, depth: int = DEPTH) -> str | None:
 
 
 def _best(found: Iterable[str | None]) -> str | None:
-    """Of several readings the one that leaves least in English."""
-    return min((each for each in found if each), key=lambda each: len(_LETTER.findall(each)), default=None)
+    """Of several readings the one that leaves least in English, and of those the one that joins no foreign words anew."""
+
+    def rank(text: str) -> tuple[int, int]:
+        return len(_LETTER.findall(text)), sum(map(text.count, "：；。"))
+
+    return min(filter(None, found), key=rank, default=None)
 
 
 def _of_patterns(text: str, depth: int) -> Iterator[str]:
@@ -144,7 +148,7 @@ def _of_lines(text: str, depth: int) -> str | None:
 
 def _of_parts(text: str, depth: int) -> Iterator[str]:
     """How the engine joins what it says: `place: what is wrong; what to do`, `what. What to do.`, `part of whole`."""
-    for joint, chinese_joint in ((": ", "："), ("; ", "；"), (". ", "。")):
+    for joint, chinese_joint in ((". ", "。"), ("; ", "；"), (": ", "：")):
         places = [found.start() for found in re.finditer(re.escape(joint), text)]
         tries = (*places[-1:], *places[:_TRIES]) if joint == ". " else (*places[:_TRIES], *places[-1:])
         for at in dict.fromkeys(tries):

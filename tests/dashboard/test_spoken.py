@@ -87,10 +87,10 @@ def test_why_a_call_failed_and_why_a_run_ended_is_said_in_chinese(error: provide
 
 
 def test_the_providers_own_words_stay_as_they_are() -> None:
-    body = b'{"error": {"message": "Incorrect key provided. See the portal"}}'
+    body = b'{"error": {"message": "Incorrect key: it is old. See the portal: here"}}'
     error = provider_faults.from_status(401, {}, body, where=WHERE, secrets=provider_faults.Secrets())
     said = spoken.said(f"{error.message}. {error.hint}")
-    assert "拒绝了密钥（401）：Incorrect key provided. See the portal。请检查密钥" in said
+    assert "拒绝了密钥（401）：Incorrect key: it is old. See the portal: here。请检查密钥" in said
 
 
 @pytest.mark.parametrize(
