@@ -55,6 +55,9 @@ QUICK_RETRY = RetryPolicy(count=1, delay_s=0.5, max_delay_s=2.0)
 FORGET_FAILURES_AFTER = timedelta(days=1)
 """Failed sign-ins older than this throttle nobody any more."""
 
+LAST_WRITE_S = 1.0
+"""How long a process that ends waits at least for the last results to reach the disk."""
+
 INTERRUPTED_BY_RESTART = "the process that ran it ended; resume to go on"
 
 
@@ -159,10 +162,9 @@ class Engine:
 
     def close(self) -> None:
         self.stopping.set()
-        if self.worker is not None:
-            self.worker.stop()
+        left_s = self.worker.stop() if self.worker is not None else 0.0
         if self._commit is not None:
-            self._commit.stop()
+            self._commit.stop(wait_s=max(LAST_WRITE_S, left_s))
         self._lock.release()
         self.database.close()
 

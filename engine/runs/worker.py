@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -55,17 +56,24 @@ class Worker:
         self._ready = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop_requested: asyncio.Event | None = None
+        self._stopped_by_s: float | None = None
         self._thread = threading.Thread(target=self._main, name="engine", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
         self._ready.wait()
 
-    def stop(self) -> None:
-        """End every run as interrupted, keeping what is finished; returns when the thread has ended."""
+    def stop(self) -> float:
+        """End every run as interrupted and keep what is finished; wait for that until the time for it is over.
+
+        Returns the seconds that are left of that time, which begins once, however often this is called.
+        """
         if self._loop is not None and self._stop_requested is not None and self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._stop_requested.set)
-        self._thread.join(STOP_TIMEOUT_S)
+        if self._stopped_by_s is None:
+            self._stopped_by_s = time.monotonic() + STOP_TIMEOUT_S
+        self._thread.join(max(0.0, self._stopped_by_s - time.monotonic()))
+        return max(0.0, self._stopped_by_s - time.monotonic())
 
     @property
     def is_alive(self) -> bool:

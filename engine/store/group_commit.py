@@ -243,8 +243,12 @@ class GroupCommit:
     def is_alive(self) -> bool:
         return self._thread.is_alive()
 
-    def stop(self) -> None:
-        """Write what was handed in, then end. Later calls are refused."""
+    def stop(self, *, wait_s: float | None = None) -> None:
+        """Write what was handed in, then end. Later calls are refused.
+
+        With `wait_s` the caller waits no longer than that: where another program holds the database, what could not be
+        written is lost with the process, as in a crash.
+        """
         with self._door:
             if self._stopped:
                 return
@@ -252,7 +256,7 @@ class GroupCommit:
             self._queue.put(None)
         if self._thread.ident is None:
             self._thread.start()
-        self._thread.join()
+        self._thread.join(wait_s)
 
     def answered(self, execution_id: int, attempt: Attempt) -> Future[None]:
         """Store a new attempt. Its number is the execution's count of attempts plus one."""

@@ -10,6 +10,7 @@ import time
 import pytest
 
 from engine.cli.ending import Ending, Terminated
+from engine.store.database import installed_driver
 from tests.support import ledger
 from tests.support.scripted_server import ScriptedServer, Step
 from tests.support.served import fill_with_results
@@ -90,6 +91,27 @@ def test_a7_a_second_signal_does_not_cut_the_ending_short(small):
     assert process.returncode == 3
     assert json.loads(out.splitlines()[-1])["status"] == "interrupted"
     assert ledger.read(small.database, 1).status == "interrupted", "nobody else had to find that out"
+
+
+def test_a7_a_database_that_another_program_holds_keeps_no_command_from_ending(small):
+    """A7. What could not be stored is pending, as after a crash."""
+    with ScriptedServer(capable=True, latency_s=0.05) as server:
+        arguments = ("run", "--profile", "full", "--base-url", server.base_url, "--model", "m", "--concurrency", 2)
+        with small.start(*arguments) as process:
+            deadline = time.monotonic() + 60
+            while len(server.chats) < 20:
+                assert process.poll() is None and time.monotonic() < deadline
+                time.sleep(0.01)
+            holder = installed_driver().connect(str(small.database), timeout=30, isolation_level=None)
+            holder.execute("BEGIN IMMEDIATE")
+            process.send_signal(signal.SIGTERM)
+            _out, err = process.communicate(timeout=25)  # the holder would be waited for for 30 s
+            holder.execute("ROLLBACK")
+            holder.close()
+        assert process.returncode == 3 and "Traceback" not in err
+        assert "completed" in small("resume", "1").stdout
+    ledger.require_sound(small.database)
+    assert ledger.read(small.database, 1).succeeded == 60
 
 
 def test_a_signal_that_is_lost_in_a_finalizer_is_found_by_whoever_goes_on(monkeypatch):
