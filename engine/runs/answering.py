@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -21,7 +20,6 @@ from engine.domain.runs import (
     RunConfig,
     RunStatus,
     Waiting,
-    WaitingReason,
 )
 from engine.errors import InputError, ProviderError, UnavailableError
 from engine.providers.probing import served_model_note
@@ -32,17 +30,13 @@ from engine.runs.conversation import Material, converse
 from engine.runs.endpoints import Endpoint
 from engine.runs.judges import JudgingSide
 from engine.runs.plan import Plan
+from engine.runs.rate import Rate
 from engine.runs.speaking import Speech, Spoken
 from engine.runs.stopping import Stopped, Stopping
+from engine.runs.waits import TICK_S, Waits
 from engine.store import Stores
 
 log = structlog.get_logger(__name__)
-
-TICK_S = 0.25
-"""How often the provider's state is looked at."""
-
-SHOWN_EVERY_S = 1.0
-"""The store hears at most so often why a run waits."""
 
 TRIAL_S = 30.0
 """A trial call without an answer by then has failed."""
@@ -50,9 +44,6 @@ TRIAL_S = 30.0
 TRIAL_TEXT = "Say hello in one short sentence."
 
 LONGEST_REASON = 300
-
-_RATE_WINDOW = 200
-"""Items over which the rate is taken."""
 
 Guarded = Callable[[Coroutine[Any, Any, None]], Coroutine[Any, Any, None]]
 
@@ -78,8 +69,7 @@ class Answering:
     ) -> None:
         self.run_id = run_id
         self.in_flight = 0
-        self.waiting: Waiting | None = None
-        """Why nothing moves."""
+        self.rate = Rate()
         self._plan = plan
         self._stores = stores
         self._subject = subject
@@ -97,20 +87,13 @@ class Answering:
         self._may_ask.set()
         self._settled = asyncio.Event()
         self._over = asyncio.Event()
-        self._began = time.monotonic()
-        self._finished_at: deque[float] = deque(maxlen=_RATE_WINDOW)
         self._served: set[str | None] = set()
-        self._shown: Waiting | None = None
-        self._shown_at = float("-inf")
+        self._waits = Waits(run_id, stores)
 
-    def rate_per_s(self) -> float | None:
-        """Items finished per second over the last ones, or since the asking began while they are few."""
-        times = tuple(self._finished_at)
-        if not times:
-            return None
-        whole = len(times) < _RATE_WINDOW
-        since, count = (self._began, len(times)) if whole else (times[0], len(times) - 1)
-        return count / (times[-1] - since) if times[-1] > since else None
+    @property
+    def waiting(self) -> Waiting | None:
+        """Why nothing moves."""
+        return self._waits.now
 
     @property
     def left(self) -> int:
@@ -173,7 +156,7 @@ class Answering:
             self.in_flight -= 1
         if not settled.store:
             return execution, None  # held back
-        self._finished_at.append(time.monotonic())
+        self.rate.finished()
         await self._note_served(attempt)
         return execution, attempt
 
@@ -255,8 +238,7 @@ class Answering:
                 if due and trial is None and pace.paused_until is None:
                     trial = asyncio.create_task(self._trial())
                 self._look_at_breaker()
-                self.waiting = self._breaker.waiting() or self._rate_limited(pace)
-                await self._show_waiting()
+                await self._waits.tell(self._breaker.waiting() or self._waits.rate_limited(pace))
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._over.wait(), TICK_S)
         finally:
@@ -282,30 +264,6 @@ class Answering:
         except ProviderError as error:
             return error
         return None
-
-    def _rate_limited(self, pace: Pace) -> Waiting | None:
-        if pace.paused_until is None or pace.in_flight:
-            return None
-        if self.waiting is not None and self.waiting.until == pace.paused_until:
-            return self.waiting
-        return Waiting(
-            reason=WaitingReason.RATE_LIMITED,
-            since=utc_now() if self.waiting is None else self.waiting.since,
-            until=pace.paused_until,
-            message="the endpoint asked for a pause, because it is asked too fast",
-        )
-
-    async def _show_waiting(self) -> None:
-        """Other processes and tabs read it from the store."""
-        now = time.monotonic()
-        if self.waiting == self._shown or now - self._shown_at < SHOWN_EVERY_S:
-            return
-        shown = self.waiting
-        try:
-            await asyncio.to_thread(self._stores.runs.set_waiting, self.run_id, shown)
-        except UnavailableError as error:
-            log.warning("waiting_not_stored", run_id=self.run_id, reason=error.message)
-        self._shown, self._shown_at = shown, now
 
 
 def _broken(number: int, code: str, message: str) -> Attempt:

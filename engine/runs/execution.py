@@ -6,12 +6,12 @@ import asyncio
 import contextlib
 import functools
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any, NamedTuple
 
 import structlog
 
-from engine.domain.chat import ChatModel, Dialect, Probed
+from engine.domain.chat import ChatModel, Dialect, Pace, Probed
 from engine.domain.runs import EndpointSettings, Job, JobKind, Run, RunConfig, RunStatus, Waiting
 from engine.errors import EngineError, ProviderError, UnavailableError
 from engine.providers import dialects
@@ -24,6 +24,7 @@ from engine.runs.judges import Judges, JudgingSide
 from engine.runs.plan import READ_AT_ONCE, Plan
 from engine.runs.speaking import FOR_THE_JUDGE, Speech
 from engine.runs.stopping import End, Stopping
+from engine.runs.waits import Waits
 from engine.store import GroupCommit, Stores
 
 log = structlog.get_logger(__name__)
@@ -83,6 +84,7 @@ class RunExecution:
         self._ended: RunStatus | None = None
         self._answering: Answering | None = None
         self._judging: JudgingSide | None = None
+        self._waits: Waits | None = None
         self._to_judge = 0
         self._began = time.monotonic()
 
@@ -92,11 +94,12 @@ class RunExecution:
         elapsed_s = time.monotonic() - self._began
         answering = self._answering
         if answering is None:
-            return Live(0, None, elapsed_s=elapsed_s, left=self._left())
-        pace = answering.pace()
-        return Live(
-            answering.in_flight, answering.rate_per_s(), answering.waiting, pace.limit, elapsed_s, left=self._left()
-        )
+            # What is judged beside the asking keeps its own pace; only a job that asks nothing goes as fast as it.
+            rate_per_s = None if self._judging is None else self._judging.rate.per_s()
+            waiting = None if self._waits is None else self._waits.now
+            return Live(0, rate_per_s, waiting, elapsed_s=elapsed_s, left=self._left())
+        rate_per_s, pace = answering.rate.per_s(), answering.pace()
+        return Live(answering.in_flight, rate_per_s, answering.waiting, pace.limit, elapsed_s, left=self._left())
 
     def _left(self) -> int | None:
         if self._job.kind is JobKind.RETRY:
@@ -196,6 +199,17 @@ class RunExecution:
         until.push_async_callback(self._pool.give_back, endpoint)
         return endpoint
 
+    @contextlib.asynccontextmanager
+    async def _watched(self, pace: Callable[[], Pace]) -> AsyncIterator[None]:
+        """Meanwhile it is told where an endpoint asks for a pause."""
+        self._waits, over = Waits(self.run_id, self._stores), asyncio.Event()
+        watching = asyncio.create_task(self._guarded(self._waits.watch(pace, over)))
+        try:
+            yield
+        finally:
+            over.set()
+            await watching
+
     # -- asking -----------------------------------------------------------------------------------------------------
 
     async def _ask(self, run: Run, config: RunConfig, subject: Endpoint, material: Material, judges: Judges) -> None:
@@ -239,8 +253,10 @@ class RunExecution:
         """Find out once what the model can do; the first success is kept for every resume."""
         runs, results = self._stores.runs, self._stores.results
         await asyncio.to_thread(runs.set_status, self.run_id, RunStatus.PROBING)
-        probing = asyncio.ensure_future(self._probe(subject.prober(), config.subject.model))
-        await self._stopping.until(probing)
+        prober = subject.prober()
+        probing = asyncio.ensure_future(self._probe(prober, config.subject.model))
+        async with self._watched(prober.pace):
+            await self._stopping.until(probing)
         if not probing.done():
             probing.cancel()
             await asyncio.gather(probing, return_exceptions=True)
@@ -287,8 +303,9 @@ class RunExecution:
                 asyncio.create_task(self._guarded(self._judge_again(ids, judging))),
                 asyncio.create_task(self._guarded(self._watch_judge(config, judges))),
             ]
-            await self._stopping.finish(beside, judges.all_on_the_wire)
-            await judging.finish()
+            async with self._watched(judges.pace):
+                await self._stopping.finish(beside, judges.all_on_the_wire)
+                await judging.finish()
         if judging.left_as_they_were:
             await asyncio.to_thread(
                 self._stores.runs.add_warning,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import structlog
 
 from engine import judging
-from engine.domain.chat import ChatModel, Dialect
+from engine.domain.chat import ChatModel, Dialect, Pace
 from engine.domain.runs import Attempt, Execution, RunConfig, RunStatus
 from engine.domain.verdicts import JudgeKind, Judgement, Verdict
 from engine.errors import UnavailableError
@@ -18,6 +18,7 @@ from engine.runs import milestones
 from engine.runs.commits import Commits
 from engine.runs.conversation import Material
 from engine.runs.endpoints import Endpoint
+from engine.runs.rate import Rate
 from engine.runs.speaking import Keep, Speech, Spoken
 from engine.runs.stopping import Stopping
 
@@ -104,6 +105,12 @@ class Judges:
     def all_on_the_wire(self) -> bool:
         return self._endpoint is None or self._endpoint.all_on_the_wire()
 
+    def pace(self) -> Pace:
+        """How fast the judge model lets itself be asked; nothing holds up judging without one."""
+        if self._endpoint is None:
+            return Pace(limit=1, in_flight=0, paused_until=None)
+        return self._endpoint.pace()
+
 
 class JudgingSide:
     """Takes answers that are stored and hands in what is concluded about them. Leaving it gives up what is not done."""
@@ -120,6 +127,7 @@ class JudgingSide:
         """Answers that kept an earlier verdict, because the judge could not be reached."""
         self.concluded = 0
         """Answers that got a verdict, or the note that there is none."""
+        self.rate = Rate()
         self._commits = commits
         self._stopping = stopping
         self._waiting: asyncio.Queue[_Waiting | None] = asyncio.Queue(max(1, judges.at_once * BACKLOG))
@@ -163,6 +171,7 @@ class JudgingSide:
             opinion = await self._opinion(execution, attempt)
             if is_unavailable(opinion) and attempt.automatic_verdict is not None:
                 self.left_as_they_were += 1  # a judge that is away takes no verdict back
+                self.rate.finished()
                 continue
             self._conclude(execution, attempt, (*judgements, opinion))
 
@@ -202,6 +211,7 @@ class JudgingSide:
 
     def _conclude(self, execution: Execution, attempt: Attempt, judgements: Judgements) -> None:
         self.concluded += 1
+        self.rate.finished()
         verdict = self.judges.conclude(execution, attempt, judgements)
         milestones.reached(milestones.JUDGED)
         write = self._commits.judged(execution.execution_id, attempt.number, verdict=verdict, judgements=judgements)

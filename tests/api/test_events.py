@@ -104,6 +104,9 @@ def test_what_is_gone_over_again_is_not_done_until_it_is_done_again(tmp_path: Pa
             done = [each["done"] for each in seen]
             assert done[-1] == 12 and 12 - again <= min(done) < 12, route
             assert seen[-1]["status"] == "completed" and seen[-1]["errors"] == 0
+            paced = [each for each in seen if each["rate"] is not None]
+            assert any(each["eta_s"] for each in paced), route
+            assert max(each["rate"] for each in paced) <= 1 / 0.15, "one at a time, each after 0.15 s"
 
 
 def test_a_run_that_is_over_is_one_event(api: Api, run: dict[str, Any]) -> None:
@@ -135,6 +138,19 @@ def test_what_holds_a_run_up_is_told(tmp_path: Path) -> None:
         server.always(None)
         api.patch(f"/runs/{run['id']}", {"status": "cancelled"})
         assert list(lines)[-1]["status"] == "cancelled"
+
+
+def test_what_holds_the_probing_up_is_told_as_well(tmp_path: Path) -> None:
+    with slow(tmp_path) as (api, server, run):
+        engines.until_over(api.engine, run["id"])
+        server.script(Step(status=429, headers={"Retry-After": "2"}))
+        again = api.post("/runs", BODY | {"provider_id": run["provider_id"]}).json()
+        with following(api, again["id"]) as answer:
+            seen = list(told(answer.iter_lines()))
+    held = [each for each in seen if each["waiting"] is not None]
+    assert {each["status"] for each in held} == {"probing"}
+    assert {each["waiting"]["reason"] for each in held} == {"rate_limited"}
+    assert seen[-1]["status"] == "completed"
 
 
 def test_silence_is_broken_by_comments_and_a_reader_who_leaves_ends_the_stream(

@@ -103,6 +103,12 @@ def test_a_log_gets_plain_lines(small, server):
     assert done.stdout.startswith("run 1  completed  m on full: 60 answered")
 
 
+def test_a_log_says_why_the_probing_waits(small, server):
+    server.script(Step(status=429, headers={"Retry-After": "2"}))
+    done = small(*_run(server))
+    assert re.search(r"^run 1 probing: .*\nrun 1 waits: rate-limited until \d\d:\d\d:\d\d", done.stderr, re.MULTILINE)
+
+
 def test_a_terminal_gets_a_bar_with_the_pace_and_the_reason_of_a_wait(small, server):
     server.latency_s = 0.05
 

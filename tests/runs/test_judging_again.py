@@ -55,6 +55,20 @@ def test_a_judge_that_was_away_is_asked_later_and_the_model_is_not(installation,
         assert len(judge.chats) == judgements, "nothing was missing"
 
 
+def test_judging_again_has_a_pace_and_a_time_left_and_says_why_it_waits(installation, server, judge):
+    with installation(12) as engine:
+        run, _ = judged_run(engine, server, judge)
+        judge.latency_s = 0.15
+        judge.script(Step(), Step(status=429, headers={"Retry-After": "2"}))
+        runs.judge(engine, run.id, actor=ADMIN)
+        seen = []
+        while not seen or not seen[-1].run.status.is_over:
+            seen.append(runs.progress(engine, run.id, actor=ADMIN))
+    assert any(now.rate_per_s and now.eta_s and now.done < 12 for now in seen)
+    assert any(now.run.waiting and now.run.waiting.reason == "rate_limited" for now in seen)
+    assert seen[-1].done == 12 and seen[-1].run.waiting is None
+
+
 def test_another_judge_replaces_what_is_shown_and_the_run_says_who(installation, server, judge):
     with installation(3) as engine:
         run, other = judged_run(engine, server, judge)
