@@ -143,6 +143,7 @@ class Rubric:
         self._detectors = {detector.element: detector for detector in rules.detectors}
         self._needed: dict[str, tuple[Detector, ...]] = {}
         self._evaluated = lru_cache(maxsize=4096)(self._evaluate)
+        self._asks_for_refusal = lru_cache(maxsize=4096)(self._depends_on_refusal)
 
     def read(self, facts: Facts, turns: Sequence[str], *, refusal: Callable[[], bool | None] | None = None) -> Reading:
         """What the rules hold against an answer.
@@ -155,12 +156,17 @@ class Rubric:
         if not self._rules:
             return Reading(objections=(), fired=(), elements=())
         seen = self._sightings(facts.clause, turns)
-        if refusal is None:
+        if refusal is None or not self._asks_for_refusal(facts, frozenset(seen)):
             return self._read(facts, seen)
-        first, *others = (self._read(facts._replace(refusal=answer), seen) for answer in (None, False, True))
-        if all(other.objections == first.objections for other in others):
-            return first
         return self._read(facts._replace(refusal=refusal()), seen)
+
+    def _depends_on_refusal(self, facts: Facts, elements: frozenset[str]) -> bool:
+        """Whether refusing makes a difference to what the rules object to; most often it does not."""
+        somewhere = dict.fromkeys(elements, Sighting(1, ""))
+        first, *others = (
+            self._read(facts._replace(refusal=answer), somewhere).objections for answer in (None, False, True)
+        )
+        return any(other != first for other in others)
 
     def _read(self, facts: Facts, seen: Mapping[str, Sighting]) -> Reading:
         result = self._evaluated(facts, frozenset(seen))
