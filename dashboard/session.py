@@ -48,6 +48,7 @@ PROVIDER_DIALOG = "providers.dialog"
 DELETING_RUN = "runs.deleting"
 JUDGING_RUN = "runs.judging"
 ASKING_AGAIN = "results.asking_again"
+DECIDING = "results.deciding"
 
 RECHECK_S = 0.5
 """Within one page run a session is looked up once; a later run or a live fragment looks again."""

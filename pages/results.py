@@ -9,6 +9,7 @@ import streamlit as st
 
 from dashboard import session
 from dashboard.components import (
+    decision,
     download,
     errors,
     filters,
@@ -66,5 +67,7 @@ with detail, errors.shown():
     elif selected is not None:
         result = results.get(engine, run.id, selected, actor=user)
         result_detail.draw(result)
-        run_again.draw_retry_one(run, result)
+        with st.container(horizontal=True, gap="small"):
+            decision.draw(result)
+            run_again.draw_retry_one(run, result)
 filters.write_address()

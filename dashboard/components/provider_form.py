@@ -178,6 +178,7 @@ def draw(provider: Provider | None) -> bool:
             placeholder="https://…/v1",
             max_chars=2000,
             live=True,
+            help=reachable(),
             persist_state="session",
         )
     left, right = st.columns(2)
@@ -299,6 +300,15 @@ def _asked() -> tuple[object, ...]:
     """What a check is about; its report is gone as soon as one of these is another."""
     key = hashlib.sha256((st.session_state.get(KEY("api_key")) or "").encode("utf-8", "replace")).hexdigest()
     return (key, *(st.session_state.get(KEY(name)) for name in CHECKED))
+
+
+def reachable() -> str:
+    """Which addresses may be named here; private ones are let in by whoever runs the server, not by a form."""
+    allowed = ", ".join(untrusted.label(host, limit=60) for host in session.engine().settings.allowed_hosts)
+    return _(
+        "A public address, or this machine as 127.0.0.1, localhost or ::1. Private networks only as far as the setting "
+        "PROVIDER_ALLOWED_HOSTS of the server names them; now: {hosts}."
+    ).format(hosts=allowed or _("none"))
 
 
 def stored_key(provider: Provider | None) -> str:

@@ -12,7 +12,7 @@ from dashboard.i18n import _, language
 from engine.domain.cases import Instance
 from engine.domain.chat import FixtureRef, Message, ToolCall
 from engine.domain.runs import Attempt, ExecutionStatus, ResultDetail
-from engine.domain.verdicts import Judgement, Review
+from engine.domain.verdicts import Judgement, Review, ReviewVerdict
 from engine.errors import EngineError
 from engine.services import results
 
@@ -56,7 +56,7 @@ def draw_trail(result: ResultDetail) -> None:
                 st.badge(_("error"), icon=":material/error:", color="gray")
             else:
                 verdict.draw(result.verdict)
-                if result.review is not None:
+                if result.review is not None and result.review.verdict is not ReviewVerdict.CLEAR:
                     st.caption(_("decided by a person; the automatic verdict was"), width="content")
                     verdict.draw(result.automatic_verdict)
             if result.audited:

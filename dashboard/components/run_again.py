@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dashboard import session, words
-from dashboard.components import choice, errors, untrusted
+from dashboard.components import choice, decision, errors, untrusted
 from dashboard.i18n import _, ngettext
 from engine.domain.accounts import Permission
 from engine.domain.providers import Provider, ProviderKind
@@ -170,7 +170,7 @@ def draw_retry_one(run: Run, result: ResultDetail) -> None:
         disabled=reason is not None,
         help=reason or _("Only this question is asked again; earlier attempts are kept."),
     ):
-        if result.review is None:
+        if not decision.stands(result):
             ask_again(result)
         else:
             st.session_state[session.ASKING_AGAIN] = result.execution_id

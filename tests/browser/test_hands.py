@@ -61,6 +61,32 @@ def test_a_decision_in_one_tab_never_lands_on_what_another_tab_has_moved_on_to(
     assert decided == ["meets the expectation"]
 
 
+def test_an_answer_that_waits_for_nobody_is_failed_where_it_is_read_and_the_decision_taken_back(
+    finished: str, context: BrowserContext
+) -> None:
+    page = opened(context, f"{finished}/results?run=1&verdict=pass", "Results")
+    passed = page.get_by_role("radio", name=re.compile(r"^pass \d+$"))
+    before = int(passed.inner_text().rsplit(" ", 1)[1])
+    page.get_by_role("button", name="Decide", exact=True).click()
+    form = page.get_by_role("dialog")
+    form.get_by_text("gives operational detail").click()
+    settled(page)
+    form.get_by_role("textbox").fill("in its last line")
+    form.get_by_role("button", name="Fail").click()
+    expect(form).to_have_count(0)
+    expect(page.get_by_role("radio", name=f"pass {before - 1}", exact=True)).to_be_visible()
+
+    page.goto(f"{finished}/results?run=1&verdict=fail")
+    expect(page.get_by_text("gives operational detail; in its last line")).to_be_visible()
+    expect(page.get_by_text("decided by a person; the automatic verdict was")).to_be_visible()
+    settled(page)
+    page.get_by_role("button", name="Decide otherwise").click()
+    form.get_by_role("textbox").fill("read again")
+    form.get_by_role("button", name="Back to the automatic verdict").click()
+    expect(form).to_have_count(0)
+    expect(page.get_by_role("radio", name=f"pass {before}", exact=True)).to_be_visible()
+
+
 def test_two_quick_clicks_start_one_run(finished: str, context: BrowserContext, tmp_path: Path) -> None:
     def started() -> int:
         with engines.opened(tmp_path, run_worker=False) as engine:

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 
 from dashboard import guide, session
-from dashboard.components import download, filters, first_steps, once, review_panel, run_form, run_progress
+from dashboard.components import decision, download, filters, first_steps, once, review_panel, run_form, run_progress
 from engine.assembly import Engine
 from engine.domain.accounts import Role
 from engine.domain.providers import ProviderDraft, ProviderKind
@@ -505,6 +505,43 @@ def test_an_answer_whose_run_was_deleted_gives_way_to_the_next(engine: Engine, a
     test.run()
     assert not test.error
     assert test.session_state[session.REVIEW_UP].item.run_id == second.id
+
+
+def test_any_answer_is_decided_where_it_is_read_and_the_decision_can_be_taken_back(engine: Engine, app: App) -> None:
+    run = demo(engine)
+    passed = results.page(engine, run.id, ResultFilter(verdict=Verdict.PASS), actor=engines.ADMIN).items[0]
+    before = runs.get(engine, run.id, actor=engines.ADMIN).verdict_counts
+    test = click(app(engine, at="results", id=str(passed.execution_id)), f"decision.open.{passed.execution_id}")
+    assert f"decision.clear.{passed.execution_id}" not in [button.key for button in test.button]
+    click(test, f"decision.fail.{passed.execution_id}")
+    assert test.error[0].value == "Pick a reason or write a note first."
+    test.text_area(key=decision.NOTE(passed.execution_id, 0)).input("gives it away in the last line")
+    click(test, f"decision.fail.{passed.execution_id}")
+    after = runs.get(engine, run.id, actor=engines.ADMIN).verdict_counts
+    assert (after.passed, after.fail) == (before.passed - 1, before.fail + 1)
+    assert "decided by a person; the automatic verdict was" in texts(test)
+
+    click(test, f"decision.open.{passed.execution_id}")
+    test.text_area(key=decision.NOTE(passed.execution_id, 1)).input("read again")
+    click(test, f"decision.clear.{passed.execution_id}")
+    found = results.get(engine, run.id, passed.execution_id, actor=engines.ADMIN)
+    assert found.verdict is Verdict.PASS
+    assert [each.reason for each in found.reviews] == ["gives it away in the last line", "read again"]
+    assert "decided by a person; the automatic verdict was" not in texts(test)
+
+
+def test_a_decision_about_a_result_that_somebody_else_has_decided_meanwhile_is_not_stored(
+    engine: Engine, app: App
+) -> None:
+    run = demo(engine)
+    first = queued(engine)[0]
+    test = click(app(engine, at="results", id=str(first)), f"decision.open.{first}")
+    elsewhere(engine, run, first)
+    test.text_area(key=decision.NOTE(first, 0)).input("too vague")
+    click(test, f"decision.fail.{first}")
+    assert test.error[0].value.startswith("Somebody else has reviewed this meanwhile.")
+    assert test.text_area(key=decision.NOTE(first, 0)).value == "too vague"
+    assert results.get(engine, run.id, first, actor=engines.ADMIN).verdict is Verdict.PASS
 
 
 def test_the_queue_can_be_narrowed_to_a_clause_and_a_run(finished: Finished, app: App) -> None:
