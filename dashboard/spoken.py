@@ -36,6 +36,8 @@ class _Pattern(NamedTuple):
     gaps: tuple[int, ...]
     """Their numbers; of two gaps side by side the first takes all."""
     chinese: str
+    telling: str
+    """The longest piece: a text without it need not be looked at further."""
 
     def match(self, text: str) -> dict[int, str] | None:
         """What fills the gaps, each as short as it can be; a name in quotes is kept whole."""
@@ -96,7 +98,7 @@ def _pattern(english: str, chinese: str) -> _Pattern:
             gaps.append(int(gap))
             pieces.append("")
             open_gap = True
-    return _Pattern(tuple(pieces), tuple(gaps), chinese)
+    return _Pattern(tuple(pieces), tuple(gaps), chinese, max(pieces, key=len))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -108,7 +110,7 @@ def _chinese(text: str, depth: int = DEPTH) -> str | None:
 
 
 def _best(found: Iterable[str | None]) -> str | None:
-    """Of several readings the one that leaves least in English, and of those the one that joins no foreign words anew."""
+    """Of several readings the one that leaves least in English; of those, the one that touches no foreign joints."""
 
     def rank(text: str) -> tuple[int, int]:
         return len(_LETTER.findall(text)), sum(map(text.count, "：；。"))
@@ -118,7 +120,7 @@ def _best(found: Iterable[str | None]) -> str | None:
 
 def _of_patterns(text: str, depth: int) -> Iterator[str]:
     for pattern in _patterns():
-        values = pattern.match(text)
+        values = pattern.match(text) if pattern.telling in text else None
         if values is None:
             continue
         chinese = {gap: _chinese(value, depth - 1) or _names(value) for gap, value in values.items()}
@@ -158,8 +160,10 @@ def _of_parts(text: str, depth: int) -> Iterator[str]:
             if before is not None or after is not None:
                 yield f"{before or left}{chinese_joint}{after or right}"
     part, of, whole = text.partition(" of ")
-    if of and (first := _best(_of_patterns(part, depth - 1))):
-        yield f"{_best(_of_patterns(whole, depth - 1)) or whole} 的{first}"
+    if of and re.search("[:;.] ", whole) is None and (first := _best(_of_patterns(part, depth - 1))):
+        owner = _best(_of_patterns(whole, depth - 1))
+        if owner or " " not in whole:
+            yield f"{owner or whole} 的{first}"
 
 
 def _place(text: str, depth: int) -> str | None:
