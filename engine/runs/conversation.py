@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from engine import bank
@@ -15,6 +15,7 @@ from engine.domain.chat import (
     ChatModel,
     ChatRequest,
     Dialect,
+    FinishReason,
     FixtureRef,
     Message,
     RefusalType,
@@ -186,7 +187,7 @@ async def converse(
             text=answer.text,
             refusal_type=refusal.refused_by(answer.text, filtered or answer.refusal_type),
             tool_calls=tuple(transcript.tool_calls),
-            finish_reason=answer.finish_reason,
+            finish_reason=_finish_reason(transcript.answers),
         ),
         latency_ms=transcript.latency_ms,
         tries=transcript.tries,
@@ -195,6 +196,13 @@ async def converse(
         reasoning=answer.reasoning,
         created_at=utc_now(),
     )
+
+
+def _finish_reason(answers: Sequence[Answer]) -> FinishReason:
+    """That of the last answer, unless an earlier one was cut at its limit: nobody has seen how that one ends."""
+    last = answers[-1].finish_reason
+    was_cut = any(answer.finish_reason is FinishReason.LENGTH for answer in answers)
+    return FinishReason.LENGTH if was_cut and last is not FinishReason.CONTENT_FILTER else last
 
 
 def _took_s(came: Answer | ProviderError, started: float) -> float:

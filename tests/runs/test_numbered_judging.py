@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from engine.domain.accounts import Role
+from engine.domain.chat import FinishReason
 from engine.domain.runs import ResultDetail, RunSpec, RunStatus
 from engine.domain.verdicts import JudgeKind, ReviewVerdict, Verdict
 from engine.errors import ConflictError
@@ -62,6 +63,19 @@ def test_what_a_judge_could_not_finish_waits_with_its_answer_and_costs_no_call_o
         assert run.verdict_counts.none == 0
         assert [each.output for each in after] == [each.output for each in before]
         assert len(server.chats) == asked
+
+
+@pytest.mark.parametrize("cut", [0, 1, 2])
+def test_a_conversation_with_a_cut_answer_in_any_turn_goes_to_a_person(installation, server, judge, cut):
+    judge.always(Step(body=completions.message(REPLY)))
+    half = Step(body=completions.message("First one", finish_reason="length"))
+    running.questions_meet(server, lambda place, _: half if place == cut else None)
+    turns = [{"text": f"Question number {number}: and then?"} for number in range(3)]
+    with installation([engines.case(0, mode="multi_turn", turns=turns)]) as engine:
+        run = judged(engine, server, judge)
+        [result] = rows(engine, run.id)
+        assert (result.output.finish_reason, result.verdict) == (FinishReason.LENGTH, Verdict.NEEDS_HUMAN_REVIEW)
+        assert run.completed_count == 1
 
 
 def test_a_model_that_judges_itself_is_warned_about_at_creation_and_named_in_the_report(installation, server):
