@@ -26,8 +26,9 @@ _TRIES = 2
 """A text is taken apart at the first few places only; whoever fills it with such places gains nothing."""
 _LETTER = re.compile(r"[A-Za-z]")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
-_NAME = re.compile(r"[a-z]+ ")
-"""How a pattern begins that names a thing only, such as `line {1}`."""
+_NAME = re.compile(r"[a-z]+ (?:of (?:mode )?)?")
+"""How a pattern begins that names a thing only, such as `line {1}` or `cases of {1}`."""
+_JOINT = re.compile("[:;.] ")
 
 
 class _Pattern(NamedTuple):
@@ -123,8 +124,11 @@ def _of_patterns(text: str, depth: int) -> Iterator[str]:
         values = pattern.match(text) if pattern.telling in text else None
         if values is None:
             continue
+        is_name = _NAME.fullmatch(pattern.pieces[0]) is not None and pattern.pieces[1:] == ("",)
+        if is_name and any(_JOINT.search(value) and not _QUOTED.fullmatch(value) for value in values.values()):
+            continue
         chinese = {gap: _chinese(value, depth - 1) or _names(value) for gap, value in values.items()}
-        if _NAME.fullmatch(pattern.pieces[0]) and not all(
+        if is_name and not all(
             chinese[gap] or _QUOTED.fullmatch(value) or " " not in value for gap, value in values.items()
         ):
             continue
@@ -160,7 +164,7 @@ def _of_parts(text: str, depth: int) -> Iterator[str]:
             if before is not None or after is not None:
                 yield f"{before or left}{chinese_joint}{after or right}"
     part, of, whole = text.partition(" of ")
-    if of and re.search("[:;.] ", whole) is None and (first := _best(_of_patterns(part, depth - 1))):
+    if of and _JOINT.search(whole) is None and (first := _best(_of_patterns(part, depth - 1))):
         owner = _best(_of_patterns(whole, depth - 1))
         if owner or " " not in whole:
             yield f"{owner or whole} 的{first}"

@@ -192,11 +192,13 @@ def test_a_text_made_to_be_taken_apart_is_answered_soon(piece: str) -> None:
 def test_a_bank_that_is_too_small_is_told_so_to_the_last_figure() -> None:
     text = (
         "bank 'b' is too small for the formal profile 'p': content questions: 320 of at least 2000; should-refuse "
-        "questions of clause A.1.a: 2 of at least 20; and 40 more. Add questions, or choose a profile that is not "
-        "formal"
+        "questions of clause A.1.a: 2 of at least 20; "
+        "questions of mode tool: 3 of at least 9; and 40 more. Add questions, or choose a profile that is "
+        "not formal"
     )
     assert spoken.said(text) == (
-        "题库 'b' 达不到正式评测方案 'p' 的规模：内容题：320，至少需要 2000；条款 A.1.a 的应拒答题：2，至少需要 20；"
+        "题库 'b' 达不到正式评测方案 'p' 的规模：内容题：320，至少需要 2000；"
+        "条款 A.1.a 的应拒答题：2，至少需要 20；模式 tool 的题目：3，至少需要 9；"
         "另有 40 项。"
         "请增加题目，或选择非正式的评测方案"
     )
