@@ -114,6 +114,22 @@ def test_a7_a_database_that_another_program_holds_keeps_no_command_from_ending(s
     assert ledger.read(small.database, 1).succeeded == 60
 
 
+def test_a_command_that_takes_note_is_ended_where_it_looks_and_by_a_second_ctrl_c_anywhere():
+    """In the middle of a transaction an error that comes from nowhere would be taken for one of the database."""
+    for number, raised in ((signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt)):
+        ending = Ending()
+        with ending.noted():
+            ending.tell(number, None)
+            ending.tell(signal.SIGTERM, None)
+            with pytest.raises(raised):
+                ending.look()
+            with pytest.raises(KeyboardInterrupt):
+                ending.tell(signal.SIGINT, None)
+        ending = Ending()
+        with pytest.raises(raised):
+            ending.tell(number, None)
+
+
 def test_a_signal_that_is_lost_in_a_finalizer_is_found_by_whoever_goes_on(monkeypatch):
     lost = []
     monkeypatch.setattr("sys.unraisablehook", lambda raised: lost.append(raised.exc_type))
