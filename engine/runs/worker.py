@@ -105,11 +105,16 @@ class Worker:
 
     def unstored_end(self, run_id: int) -> End | None:
         """How a run ended that the store still calls unfinished, because it is full or the engine has died."""
+        ends = self.unstored_ends()
+        return ends.get(run_id, ends.get(None))
+
+    def unstored_ends(self) -> dict[int | None, End]:
+        """The same for every such run by its id; under None, for all others that the store calls unfinished."""
         if not self.is_alive:
-            return End(RunStatus.INTERRUPTED, DIED)
+            return {None: End(RunStatus.INTERRUPTED, DIED)}
         with self._mutex:
-            execution = self._executions.get(run_id)
-        return execution.unstored if execution is not None else None
+            executions = list(self._executions.values())
+        return {each.run_id: end for each in executions if (end := each.unstored) is not None}
 
     def store_end(self, run_id: int) -> None:
         """Store the end of a run that the store did not take down; it is not stored again, over what comes later.

@@ -13,6 +13,7 @@ from engine.domain.runs import ClauseRow, ResultFilter, RunConfig
 from engine.errors import ConflictError
 from engine.reports import markdown, summary
 from engine.reports.summary import Rate, Totals
+from engine.services import runs
 
 __all__ = ["Export", "Rate", "Totals", "by_clause", "export", "totals"]
 
@@ -46,7 +47,7 @@ def export(engine: Engine, run_id: int, where: ResultFilter, *, actor: User) -> 
         ConflictError: `run_not_terminal`: a report of a run under way would be out of date before it is read.
     """
     actor.require(Permission.READ)
-    run = engine.stores.runs.get(run_id)
+    run = runs.get(engine, run_id, actor=actor)
     if not run.status.is_over:
         raise ConflictError(
             f"run {run_id} is {run.status}; a report can be had when it is over", code="run_not_terminal"

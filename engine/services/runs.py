@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from engine import bank as banks
 from engine.assembly import INTERRUPTED_BY_RESTART, Engine
@@ -143,27 +143,40 @@ def page(
     limit: int = 50,
     offset: int = 0,
 ) -> Page[Run]:
-    """Runs, newest first."""
+    """Runs, newest first; `status` asks for what they are shown with."""
     actor.require(Permission.READ)
-    found = engine.stores.runs.page(status=status, profile=profile, provider_id=provider_id, limit=limit, offset=offset)
-    return Page(items=tuple(_as_it_is(engine, run) for run in found.items), total=found.total)
+    ends = _ends(engine)
+    found = engine.stores.runs.page(
+        status=status,
+        profile=profile,
+        provider_id=provider_id,
+        ends={run_id: end.status for run_id, end in ends.items()},
+        limit=limit,
+        offset=offset,
+    )
+    return Page(items=tuple(_as_it_is(run, ends) for run in found.items), total=found.total)
 
 
 def get(engine: Engine, run_id: int, *, actor: User) -> Run:
     """Raises NotFoundError `run_not_found`."""
     actor.require(Permission.READ)
-    return _as_it_is(engine, engine.stores.runs.get(run_id))
+    run = engine.stores.runs.get(run_id)
+    return run if run.status.is_over else _as_it_is(run, _ends(engine))
 
 
-def _as_it_is(engine: Engine, run: Run) -> Run:
-    """A run that nobody works on any more is over for those who look, also while the store does not say so: it is
-    full, the engine has died, or the process that ran it."""
-    if run.status.is_over:
-        return run
+def _ends(engine: Engine) -> dict[int | None, End]:
+    """How runs ended that nobody works on any more while the store does not say so, by id; under None, all others.
+
+    The store is full, the engine has died, or the process that ran them.
+    """
     if engine.worker is not None:
-        end = engine.worker.unstored_end(run.id)
-    else:
-        end = End(RunStatus.INTERRUPTED, INTERRUPTED_BY_RESTART) if engine.nobody_runs() else None
+        return engine.worker.unstored_ends()
+    return {None: End(RunStatus.INTERRUPTED, INTERRUPTED_BY_RESTART)} if engine.nobody_runs() else {}
+
+
+def _as_it_is(run: Run, ends: Mapping[int | None, End]) -> Run:
+    """As those who look see it: a run that has ended is over."""
+    end = None if run.status.is_over else ends.get(run.id, ends.get(None))
     return run if end is None else run.model_copy(update={"status": end.status, "error": end.error, "waiting": None})
 
 

@@ -9,7 +9,20 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 from pydantic_core import to_json
-from sqlalchemy import Connection, bindparam, delete, exists, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    and_,
+    bindparam,
+    case,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.dialects.sqlite import insert as insert_or
 
 from engine.domain.base import Page, utc_now
@@ -103,14 +116,18 @@ class RunStore:
         status: RunStatus | None = None,
         profile: str | None = None,
         provider_id: int | None = None,
+        ends: Mapping[int | None, RunStatus] | None = None,
         limit: int,
         offset: int,
     ) -> Page[Run]:
-        """Newest first."""
+        """Newest first.
+
+        `ends`: what runs that are unfinished here count as when `status` is asked for, by id; under None, all others.
+        """
         wanted = [
             column == value
             for column, value in (
-                (runs.c.status, status),
+                (_status_as_shown(ends or {}), status),
                 (runs.c.profile, profile),
                 (runs.c.provider_id, provider_id),
             )
@@ -320,6 +337,15 @@ def provider_in_use(connection: Connection, provider_id: int) -> bool:
             )
         )
     )
+
+
+def _status_as_shown(ends: Mapping[int | None, RunStatus]) -> ColumnElement[str]:
+    if not ends:
+        return runs.c.status
+    unfinished = runs.c.status.in_(UNFINISHED)
+    known = [(and_(unfinished, runs.c.id == run_id), end.value) for run_id, end in ends.items() if run_id is not None]
+    others = [(unfinished, ends[None].value)] if None in ends else []
+    return case(*known, *others, else_=runs.c.status)
 
 
 def require_run(connection: Connection, run_id: int) -> None:

@@ -87,6 +87,26 @@ def test_pages_are_newest_first_and_filtered(stores, database):
     assert ids(provider_id=9, status=RunStatus.FAILED) == ([], 0)
 
 
+def test_runs_that_ended_unbeknown_to_the_store_are_filtered_by_how_they_ended(stores):
+    ids = [make_run(stores)[0].id for _ in range(5)]
+    for run_id, status in zip(ids, ("running", "running", "probing", "cancelled", "completed"), strict=True):
+        stores.runs.set_status(run_id, RunStatus(status))
+
+    def found(status, ends, **where):
+        page = stores.runs.page(**{"limit": 10, "offset": 0, "status": RunStatus(status), "ends": ends, **where})
+        return [ids.index(run.id) for run in page.items], page.total
+
+    some = {ids[0]: RunStatus.CANCELLED, ids[4]: RunStatus.FAILED}
+    assert found("cancelled", some) == ([3, 0], 2)
+    assert found("cancelled", some, limit=1, offset=1) == ([0], 2)
+    assert found("running", some) == ([1], 1)
+    assert found("completed", some) == ([4], 1), "what is over stays what it is"
+    everybody = {**some, None: RunStatus.INTERRUPTED}
+    assert found("interrupted", everybody) == ([2, 1], 2)
+    assert found("cancelled", everybody) == ([3, 0], 2)
+    assert found("running", everybody) == ([], 0)
+
+
 def test_a_page_takes_the_same_number_of_queries_however_long_it_is(stores, database):
     from sqlalchemy import event
 
