@@ -11,6 +11,10 @@ from engine.services.providers import endpoint_of
 
 SELF_JUDGED = "the model under test judges itself; its verdicts are not independent"
 JUDGE_IS_SUBJECT = "the default judge is the model under test, so it was left out; name a judge to have it judge itself"
+SAME_NAME = (
+    "for the judge: it has the name of the model under test; if both are one model, its verdicts are not independent"
+)
+"""Begins as every warning about a judge does, so that another judge takes it away."""
 
 Chosen = tuple[EndpointSettings | None, tuple[str, ...]]
 
@@ -35,7 +39,7 @@ def for_run(engine: Engine, subject: EndpointSettings, *, provider_id: int | Non
     else:
         return None, ()
     if not _is_subject(judge, subject):
-        return judge, ()
+        return judge, _of_name(judge, subject)
     return (judge, (SELF_JUDGED,)) if named else (None, (JUDGE_IS_SUBJECT,))
 
 
@@ -61,7 +65,14 @@ def for_judging_again(engine: Engine, config: RunConfig, *, provider_id: int | N
             raise ConflictError(
                 f"the provider {own.name!r} of the run's judge was deleted; name another judge", code="judge_gone"
             ) from error
-    return judge, ((SELF_JUDGED,) if _is_subject(judge, config.subject) else ())
+    if _is_subject(judge, config.subject):
+        return judge, (SELF_JUDGED,)
+    return judge, _of_name(judge, config.subject)
+
+
+def _of_name(judge: EndpointSettings, subject: EndpointSettings) -> tuple[str, ...]:
+    """One model may be served at two addresses; a name alone proves nothing, so it is said and no more."""
+    return (SAME_NAME,) if judge.model.strip().casefold() == subject.model.strip().casefold() else ()
 
 
 def _is_subject(judge: EndpointSettings, subject: EndpointSettings) -> bool:

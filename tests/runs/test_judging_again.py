@@ -10,7 +10,7 @@ from sqlalchemy import text
 from engine.domain.runs import RunStatus
 from engine.domain.verdicts import JudgeKind, Verdict
 from engine.errors import ConflictError, NotFoundError
-from engine.services import providers, results, runs
+from engine.services import judge_choice, providers, results, runs
 from tests.support import engines, running
 from tests.support.engines import ADMIN
 from tests.support.running import SPEC, rows
@@ -91,6 +91,22 @@ def test_another_judge_replaces_what_is_shown_and_the_run_says_who(installation,
             runs.judge(engine, run.id, actor=ADMIN)
         assert gone.value.code == "judge_gone"
         assert runs.get(engine, run.id, actor=ADMIN).status == RunStatus.COMPLETED
+
+
+def test_a_judge_that_may_be_the_model_under_test_at_another_address_is_warned_about_until_another_judges(
+    installation, server, judge
+):
+    with installation(2) as engine:
+        run, other = judged_run(engine, server, judge)
+        assert judge_choice.SAME_NAME not in run.warnings
+        runs.judge(engine, run.id, judge_provider_id=other.id, judge_model="Subject", actor=ADMIN)
+        run = engines.until_over(engine, run.id)
+        assert judge_choice.SAME_NAME in run.warnings and not engine.stores.runs.config(run.id).self_judged
+        spec = SPEC.model_copy(update={"provider_id": run.provider_id, "judge_provider_id": other.id})
+        again = runs.start(engine, spec.model_copy(update={"judge_model": "subject"}), actor=ADMIN)
+        assert judge_choice.SAME_NAME in engines.until_over(engine, again.id).warnings
+        runs.judge(engine, run.id, judge_model="second-judge", actor=ADMIN)
+        assert judge_choice.SAME_NAME not in engines.until_over(engine, run.id).warnings
 
 
 def test_a_judge_that_is_away_takes_no_verdict_back(installation, server, judge):
