@@ -96,6 +96,11 @@ def client() -> str:
     return st.context.ip_address or "127.0.0.1"
 
 
+def on_phone() -> bool:
+    """Whether the browser says that it is a phone's; how wide a window is, the server is not told."""
+    return "Mobi" in st.context.headers.get("User-Agent", "")
+
+
 def current() -> accounts.DashboardSession | None:
     """The live session of this browser, looked up anew on every page run, or None."""
     held: accounts.DashboardSession | None = st.session_state.get(SIGNED_IN)

@@ -24,13 +24,18 @@ DISTRUSTED = "distrusted"
 
 def draw(result: ResultDetail) -> None:
     draw_head(result)
-    draw_trail(result)
-    grid = st.grid(2, min_column_width=SIDE_PX)
-    with grid.cell():
-        st.markdown(f"**{_('What it was sent')}**")
+    if session.on_phone():  # below each other they would be a long way to scroll
+        trail, sent, answered = st.tabs([_("Verdict"), _("What it was sent"), _("What it answered")])
+    else:
+        trail, grid = st.container(), st.grid(2, min_column_width=SIDE_PX)
+        sent, answered = grid.cell(), grid.cell()
+        sent.markdown(f"**{_('What it was sent')}**")
+        answered.markdown(f"**{_('What it answered')}**")
+    with trail:
+        draw_trail(result)
+    with sent:
         draw_sent(result)
-    with grid.cell():
-        st.markdown(f"**{_('What it answered')}**")
+    with answered:
         draw_answered(result)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
+from collections.abc import Callable, Sequence
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.steps import opened, settled
 
@@ -51,6 +53,22 @@ def cut_off(page: Page) -> list[str]:
     return list(found)
 
 
+WHERE = """texts => texts.map(text => {
+    const found = [...document.querySelectorAll('[data-testid=stMain] p')].find(each => each.innerText === text);
+    const box = (found.closest('button') ?? found).getBoundingClientRect();
+    return [Math.round(box.y), Math.round(box.x)];
+})"""
+"""How far down and how far right each text or its button stands, all read at one moment."""
+
+
+def until(page: Page, texts: Sequence[str], wanted: Callable[[list[list[int]]], bool]) -> None:
+    """The texts stand as wanted once the page has taken its new width."""
+    deadline = time.monotonic() + 10
+    while not wanted(places := page.evaluate(WHERE, list(texts))):
+        assert time.monotonic() < deadline, (page.viewport_size, places)
+        page.wait_for_timeout(200)
+
+
 def test_no_word_is_cut_off_at_any_width(finished: str, context: BrowserContext) -> None:
     page = opened(context, f"{finished}/", "Overview")
     for name, heading in PAGES.items():
@@ -67,11 +85,6 @@ def test_no_word_is_cut_off_at_any_width(finished: str, context: BrowserContext)
 def test_reasons_keep_their_order_and_parts_go_below_each_other_where_there_is_no_room(
     finished: str, context: BrowserContext
 ) -> None:
-    def place(page: Page, words: str) -> tuple[int, int]:
-        box = page.get_by_text(words, exact=True).bounding_box()
-        assert box is not None
-        return round(box["y"]), round(box["x"])
-
     review = opened(context, f"{finished}/review", "Review")
     reasons = (
         "meets the expectation",
@@ -82,11 +95,30 @@ def test_reasons_keep_their_order_and_parts_go_below_each_other_where_there_is_n
     )
     for width in WIDTHS:
         widen(review, width)
-        places = [place(review, reason) for reason in reasons]
-        assert places == sorted(places), width
+        until(review, reasons, lambda places: places == sorted(places))
 
     results = opened(context, f"{finished}/results", "Results")
     for width, beside in ((1440, True), (1024, False), (390, False)):
         widen(results, width)
-        sent, answered = place(results, "What it was sent"), place(results, "What it answered")
-        assert (sent[0] == answered[0]) == beside, width
+        until(
+            results,
+            ("What it was sent", "What it answered"),
+            lambda places, beside=beside: (places[0][0] == places[1][0]) == beside,
+        )
+
+
+def test_on_a_phone_the_parts_of_a_result_are_tabs(finished: str, browser: Browser) -> None:
+    phone = browser.new_context(
+        viewport={"width": 390, "height": 844},
+        locale="en-US",
+        user_agent="Mozilla/5.0 (Linux; Android 16; Phone) AppleWebKit/537.36 Chrome/140.0.0.0 Mobile Safari/537.36",
+    )
+    phone.set_default_timeout(30_000)
+    page = opened(phone, f"{finished}/results?run=1&verdict=pass", "Results")
+    verdict, answered = page.get_by_role("tab", name="Verdict"), page.get_by_role("tab", name="What it answered")
+    expect(verdict).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_text(re.compile("^finish reason: "))).not_to_be_visible()
+    answered.click()
+    expect(page.get_by_text(re.compile("^finish reason: "))).to_be_visible()
+    assert cut_off(page) == []
+    phone.close()
