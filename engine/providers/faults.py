@@ -10,7 +10,7 @@ import math
 import re
 import ssl
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -225,8 +225,16 @@ def malformed(what: str, *, where: str, status: int | None = 200) -> ProviderErr
     )
 
 
-def from_status(status: int, headers: Mapping[str, str], body: bytes, *, where: str, secrets: Secrets) -> ProviderError:
-    """The error an HTTP status other than 2xx stands for."""
+def from_status(
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    where: str,
+    secrets: Secrets,
+    sent: Collection[str] = (),
+) -> ProviderError:
+    """The error an HTTP status other than 2xx stands for; `sent` are names that the extra body added to the request."""
     content = _read(body)
     said, word = ("", "") if content is None else words_of(content)
     words = secrets.masked(_words(word, said))
@@ -241,7 +249,7 @@ def from_status(status: int, headers: Mapping[str, str], body: bytes, *, where: 
             status=status,
             retry_after_s=wait_s if retryable else None,
             hint=hint,
-            refused=None if retryable or content is None else refusals.refused(status, content),
+            refused=None if retryable or content is None else refusals.refused(status, content, sent),
         )
 
     if 300 <= status < 400:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from typing import Any
 
 NAMES = (
@@ -70,6 +71,8 @@ _MUST_STREAM = re.compile(
     r"|(?:set|enable)\s+(?:the\s+)?[`'\"]?stream|stream[`'\"]?\s+must\s+be\s+(?:set\s+to\s+)?true|仅支持流式|只支持流式",
     re.IGNORECASE,
 )
+_CALLED_SO = r"(?:arguments?|parameters?|fields?|properties|property|keywords?|options?|inputs?)"
+_CALLED = rf"(?:{_CALLED_SO}|supplied|argument name)\s*:?\s*[\[(]?"
 _TOO_MUCH = re.compile(
     r"too\s+(?:large|long|high|many)|maximum|context[_ ](?:length|window)|greater\s+than", re.IGNORECASE
 )
@@ -91,8 +94,12 @@ _IN_WORDS = (
 )
 
 
-def refused(status: int, content: Any) -> str | None:
-    """The name of what a read error body calls unsupported; None where it names nothing, or calls it merely wrong."""
+def refused(status: int, content: Any, sent: Collection[str] = ()) -> str | None:
+    """The name of what a read error body calls unsupported; None where it names nothing, or calls it merely wrong.
+
+    `sent`: further names that a request carries. Nobody foresaw them, and they may be ordinary words, so an error means
+    one of them only where it quotes it or calls it a parameter.
+    """
     if status not in (400, 404, 405, 422, 500, 501):
         return None
     words = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
@@ -109,7 +116,7 @@ def refused(status: int, content: Any) -> str | None:
         name = _name_of_place(place, text)
         if name is not None:
             return _SAME.get(name, name)
-    return _name_in(text)
+    return _sent_in(text, sent) or _name_in(text)
 
 
 _LONGEST = 20_000
@@ -162,6 +169,17 @@ def _role_in(text: str) -> str:
         r"developer", _ROLES_TO_CHOOSE.sub("", text)
     )
     return "developer" if found and "developer" in found[0].lower() else "system"
+
+
+def _sent_in(text: str, sent: Collection[str]) -> str | None:
+    said = _OTHER_WAY.sub(" ", text)
+    for name in sent:
+        if name in NAMES:
+            continue
+        word = rf"(?<![\w.-]){re.escape(name)}(?![\w-])"
+        if re.search(rf"[`'\"]{word}[`'\"]|{_CALLED}{word}|{word}(?::|\s+{_CALLED_SO})", said, re.IGNORECASE):
+            return name
+    return None
 
 
 def _name_in(text: str) -> str | None:

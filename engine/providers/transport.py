@@ -107,6 +107,7 @@ class Endpoint:
         max_concurrency: int,
         requests_per_minute: int | None = None,
         secrets: faults.Secrets | None = None,
+        sent: tuple[str, ...] = (),
         allowed_hosts: tuple[str, ...] = (),
         connect_timeout_s: float | None = None,
         line: Line = DIRECT,
@@ -114,12 +115,15 @@ class Endpoint:
     ) -> None:
         """`base_url` is already checked. `transport` replaces the network, as the demo does.
 
+        `sent` are names of what the settings add to every request, which an error may name.
+
         Raises:
             InputError: what `line` names cannot be used.
         """
         address = f" ({base_url.partition('?')[0]})" if transport is None else ""
         self.where = f"the endpoint {faults.cleaned(name, 80)}{address}"
         self.secrets = secrets or faults.Secrets()
+        self._sent = sent
         self.path = httpx.URL(base_url).path
         """That of the base URL; kinds whose paths depend on it read it."""
         self._base_url = base_url
@@ -248,7 +252,12 @@ class Endpoint:
             raise faults.from_exception(error, where=self.where) from error
         if not good:
             raise faults.from_status(
-                response.status_code, response.headers, body or b"", where=self.where, secrets=self.secrets
+                response.status_code,
+                response.headers,
+                body or b"",
+                where=self.where,
+                secrets=self.secrets,
+                sent=self._sent,
             )
         if gathering is None:
             return call.read(body or b"")

@@ -41,6 +41,7 @@ class WireChat(ABC):
         for name, value in self._own_headers(key).items():
             headers.setdefault(name, value)
         self._extra = checked_extra(settings.extra_body, ours=self.ours)
+        options = self._extra.get("options")  # where Ollama has them
         self._retry = retry
         self._stream = settings.stream
         self._endpoint = Endpoint(
@@ -53,6 +54,7 @@ class WireChat(ABC):
             max_concurrency=settings.max_concurrency,
             requests_per_minute=settings.requests_per_minute,
             secrets=faults.Secrets(key, *settings.extra_headers.values()),
+            sent=tuple(dict.fromkeys((*self._extra, *(options if isinstance(options, dict) else ())))),
             allowed_hosts=allowed_hosts,
             transport=transport,
         )

@@ -141,6 +141,29 @@ def test_c15_what_is_refused_is_named(server, name, status, body):
     assert (error.refused, error.tries) == (name, 1)
 
 
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("verbosity", {"type": "error", "error": {"message": f"verbosity: {EXTRA}"}}),
+        ("verbosity", openai("Unrecognized request argument supplied: verbosity")),
+        ("verbosity", openai("Unsupported parameter: 'verbosity' is not supported. Use 'service_tier' instead.")),
+        ("verbosity", {"detail": "The verbosity parameter is not supported by this model, whatever its temperature."}),
+        ("store", {"message": "UnsupportedParamsError: m does not support parameters: ['store', 'n']"}),
+        ("enable_thinking", {"error": "参数 `enable_thinking` 不支持"}),
+        (None, openai("This store does not support the model any more.")),
+        (None, openai("Users of this tier may not use it: it is not enabled for the user.")),
+        (None, openai("The parameter 'top_a' is not supported.")),
+    ],
+)
+def test_c15_what_only_the_extra_body_has_is_named_where_it_is_quoted_or_called_a_parameter(server, name, body):
+    """C15."""
+    extra = {"verbosity": "low", "store": False, "enable_thinking": True, "user": "u", "service_tier": "flex"}
+    server.always(Step(status=400, body=body))
+    assert error_of(endpoint(server.base_url, extra_body=extra)).refused == name
+    if name is not None:
+        assert error_of(endpoint(server.base_url)).refused != name, "nobody sent it"
+
+
 @pytest.mark.parametrize(("status", "body"), OTHERS)
 def test_what_is_wrong_for_another_reason_is_not_called_refused(server, status, body):
     server.always(Step(status=status, body=body))

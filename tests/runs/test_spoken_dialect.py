@@ -73,7 +73,7 @@ def refusals(run: Run) -> list[str]:
     return [text for text in run.warnings if "refuses" in text]
 
 
-CHAIN = ("top_p", "temperature", "seed", "presence_penalty", "system")
+CHAIN = ("top_p", "temperature", "seed", "verbosity", "system")
 """The last three are named only when probing is over."""
 
 
@@ -82,7 +82,7 @@ def test_c15_whatever_is_refused_one_after_the_other_ends_up_left_out_and_writte
     """C15."""
     cases = [engines.case(0), *(engines.case(number, system="Be brief.") for number in range(1, 9))]
     bank = engines.write_bank(tmp_path / "bank", cases)
-    extra = extra_body(kind, temperature=0.3, top_p=0.9, seed=7, presence_penalty=1, mirostat=2)
+    extra = extra_body(kind, temperature=0.3, top_p=0.9, seed=7, verbosity="low", mirostat=2)
     with Fussy(FACES[kind], *CHAIN) as server, engines.opened(tmp_path, bank_file=bank) as engine:
         run = engines.until_over(engine, start(engine, server.base_url, kind=kind, extra_body=extra).id)
         assert (run.status, run.completed_count, run.error_count, run.skipped_count) == ("completed", 9, 0, 0)
