@@ -55,16 +55,16 @@ def cut_off(page: Page) -> list[str]:
 
 WHERE = """texts => texts.map(text => {
     const found = [...document.querySelectorAll('[data-testid=stMain] p')].find(each => each.innerText === text);
-    const box = (found.closest('button') ?? found).getBoundingClientRect();
-    return [Math.round(box.y), Math.round(box.x)];
+    const box = (found?.closest('button') ?? found)?.getBoundingClientRect();
+    return box && [Math.round(box.y), Math.round(box.x)];
 })"""
-"""How far down and how far right each text or its button stands, all read at one moment."""
+"""How far down and how far right each text or its button stands, read at one moment; null where it is not drawn yet."""
 
 
 def until(page: Page, texts: Sequence[str], wanted: Callable[[list[list[int]]], bool]) -> None:
     """The texts stand as wanted once the page has taken its new width."""
     deadline = time.monotonic() + 10
-    while not wanted(places := page.evaluate(WHERE, list(texts))):
+    while None in (places := page.evaluate(WHERE, list(texts))) or not wanted(places):
         assert time.monotonic() < deadline, (page.viewport_size, places)
         page.wait_for_timeout(200)
 
