@@ -28,8 +28,13 @@ DEFAULT = ("gly", "maxta2026")
 
 @contextlib.contextmanager
 def serving(app: Any) -> Iterator[str]:
-    """Serve an ASGI application on this machine; the address without a slash at the end."""
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", lifespan="off", ws="none")
+    """Serve an ASGI application on this machine; the address without a slash at the end.
+
+    Idle connections stay open longer than a client keeps them, so that none is closed under a request.
+    """
+    config = uvicorn.Config(
+        app, host="127.0.0.1", port=0, log_level="error", lifespan="off", ws="none", timeout_keep_alive=60
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

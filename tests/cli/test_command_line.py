@@ -75,6 +75,11 @@ def test_export_writes_a_whole_report_or_none(small):
     assert small("export", "--run-id", "1", "-o", "-").stdout == report
     chosen = small("export", "--run-id", "1", "--verdict", "fail", "-o", "-").stdout
     assert "0 results." in chosen
+
+
+def test_a_wrong_export_is_exit_2_and_says_what_is_known(small):
+    with ScriptedServer(capable=True) as server:
+        small("run", "--profile", "full", "--base-url", server.base_url, "--model", "scripted")
     assert "cannot be written" in small("export", "--run-id", "1", "-o", "/proc/no/report.md", code=2).stderr
     assert "known: pass" in small("export", "--run-id", "1", "--verdict", "maybe", code=2).stderr
     assert "known: completed" in small("export", "--run-id", "1", "--execution-status", "x", code=2).stderr

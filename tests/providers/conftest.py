@@ -31,7 +31,7 @@ def endpoint(base_url: str, *, kind: str = "openai", **changes: Any) -> Endpoint
         "base_url": base_url,
         "model": "scripted",
         "max_concurrency": 64,
-        "timeout_s": 5,
+        "timeout_s": 60,
     }
     return EndpointSettings(**{**values, **changes})
 

@@ -31,7 +31,7 @@ class CommandLine:
             "AUTH_TOKEN_SECRET": "test-secret-" + "x" * 32,
             "REQUEST_RETRY_COUNT": "1",
             "REQUEST_RETRY_DELAY_SECONDS": "0.01",
-            "REQUEST_TIMEOUT_SECONDS": "5",
+            "REQUEST_TIMEOUT_SECONDS": "60",
             "DEMO_ANSWER_SECONDS": "0",
             "AUDIT_SHARE": "0",
             "CONTROL_CASES_FILE": "",

@@ -6,6 +6,8 @@ import re
 import signal
 from collections import Counter
 
+import httpx
+
 from tests.support import ledger
 from tests.support.command_line import CommandLine
 from tests.support.scripted_server import ScriptedServer
@@ -22,6 +24,7 @@ def contend(one: CommandLine, other: CommandLine, server: ScriptedServer) -> int
     run_id = ledger.newest_run(one.database)
     assert run_id is not None
     before = ledger.read(one.database, run_id)
+    _let_it_read(server)
     seen = len(server.chats)
     with one.start("resume", run_id) as first, other.start("resume", run_id) as second:
         said = [process.communicate(timeout=60) for process in (first, second)]
@@ -34,3 +37,9 @@ def contend(one: CommandLine, other: CommandLine, server: ScriptedServer) -> int
     assert now.status == "completed" and now.succeeded == now.planned
     assert asked.total() == now.succeeded - before.succeeded
     return codes.count(3)
+
+
+def _let_it_read(server: ScriptedServer) -> None:
+    """Wait until what the killed process had sent is read: the server takes connections in the order they come."""
+    for _ in range(2):
+        httpx.get(f"{server.base_url}/models", trust_env=False, timeout=60).raise_for_status()

@@ -74,7 +74,7 @@ def endpoint(base_url: str, **changes: Any) -> EndpointSettings:
         "base_url": base_url,
         "model": "scripted",
         "max_concurrency": 8,
-        "timeout_s": 5.0,
+        "timeout_s": 60.0,
     }
     return EndpointSettings(**(values | changes))
 
