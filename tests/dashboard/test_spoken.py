@@ -184,9 +184,9 @@ def test_in_english_and_where_nothing_is_known_a_text_stays_as_it_is(speaks: Cal
 
 @pytest.mark.parametrize("piece", ["a: b; ", "x. y: ", "is missing; ", "the endpoint ", "'a', ", "no clause "])
 def test_a_text_made_to_be_taken_apart_is_answered_soon(piece: str) -> None:
-    started = time.monotonic()
+    started = time.thread_time()
     spoken.said((piece * spoken.LONGEST)[: spoken.LONGEST])
-    assert time.monotonic() - started < 5
+    assert time.thread_time() - started < 5
 
 
 def test_a_bank_that_is_too_small_is_told_so_to_the_last_figure() -> None:
