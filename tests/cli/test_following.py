@@ -75,7 +75,7 @@ def test_judge_goes_over_the_stored_answers_and_asks_the_model_nothing(small, se
 @pytest.mark.parametrize("command", ["resume", "retry-errors", "judge", "run"])
 def test_who_holds_the_engine_is_said(small, server, command):
     server.always(Step(hang=True))
-    with small.start(*_run(server), REQUEST_TIMEOUT_SECONDS="60") as process:
+    with small.start(*_run(server)) as process:
         _until(lambda: server.chats)
         arguments = _run(server) if command == "run" else (command, "1")
         refused = small(*arguments, code=3)

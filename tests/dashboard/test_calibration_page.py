@@ -246,7 +246,7 @@ def about_to_ask(made: Bench, app: App) -> AppTest:
 
 def until(test: AppTest, holds: Callable[[], bool]) -> None:
     """Look at the page again and again, as its fragment does, until something holds."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < end, texts(test)
         time.sleep(0.05)
@@ -259,11 +259,21 @@ def asked_one_by_one(made: Bench) -> threading.Semaphore:
     allowed, answer = threading.Semaphore(0), made.answer
 
     def slowly(request: object) -> object:
-        allowed.acquire(timeout=20)
+        allowed.acquire(timeout=60)
         return answer(request)
 
     made.answer = slowly
     return allowed
+
+
+def asking(made: Bench, app: App, *, answered: int) -> tuple[AppTest, threading.Semaphore]:
+    """The page while the judge model is asked about six answers and has said what it thinks of some."""
+    test = about_to_ask(made, app)
+    allowed = asked_one_by_one(made)
+    click(test, "calibration.file.confirm")
+    allowed.release(answered)
+    until(test, lambda: progress(test) == [f"Asking the judge model · {answered} of 6"])
+    return test, allowed
 
 
 def progress(test: AppTest) -> list[str]:
@@ -292,12 +302,7 @@ def test_a_judge_model_is_asked_only_after_a_confirmation(bench: Callable[..., B
 def test_the_page_says_how_far_a_judge_model_is_and_then_shows_the_figures(
     bench: Callable[..., Bench], app: App
 ) -> None:
-    made = bench()
-    test = about_to_ask(made, app)
-    allowed = asked_one_by_one(made)
-    click(test, "calibration.file.confirm")
-    allowed.release(2)
-    until(test, lambda: progress(test) == ["Asking the judge model · 2 of 6"])
+    test, allowed = asking(bench(), app, answered=2)
     assert has_button(test, "calibration.file.cancel")
     assert test.button(key="calibration.file.measure").disabled
     allowed.release(4)
@@ -309,12 +314,7 @@ def test_the_page_says_how_far_a_judge_model_is_and_then_shows_the_figures(
 def test_asking_a_judge_model_can_be_cancelled_and_no_call_is_made_any_more(
     bench: Callable[..., Bench], app: App
 ) -> None:
-    made = bench()
-    test = about_to_ask(made, app)
-    allowed = asked_one_by_one(made)
-    click(test, "calibration.file.confirm")
-    allowed.release(1)
-    until(test, lambda: progress(test) == ["Asking the judge model · 1 of 6"])
+    test, allowed = asking(bench(), app, answered=1)
     click(test, "calibration.file.cancel")
     assert test.info[-1].value == "Cancelled; there are no figures. Judged until then: 1 of 6."
     assert not any(each.label == "Accuracy" for each in test.metric)

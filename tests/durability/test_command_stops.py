@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import signal
 import time
+from collections.abc import Iterator
 
 import pytest
 
 from engine.cli.ending import Ending, Terminated
 from engine.store.database import installed_driver
 from tests.support import ledger
+from tests.support.command_line import CommandLine, Process
 from tests.support.scripted_server import ScriptedServer, Step
 from tests.support.served import fill_with_results
 
@@ -20,17 +23,24 @@ KILLS = 10
 SIGNALS = 20
 
 
+@contextlib.contextmanager
+def _calls_under_way(small: CommandLine, server: ScriptedServer) -> Iterator[Process]:
+    """A run with some answers whose further calls all hang; they are waited for, for some seconds."""
+    server.script(*[Step()] * 20)
+    server.always(Step(hang=True))
+    arguments = ("run", "--profile", "full", "--base-url", server.base_url, "--model", "m", "--json")
+    with small.start(*arguments, "--concurrency", IN_FLIGHT) as process:
+        deadline = time.monotonic() + 60
+        while server.in_flight < IN_FLIGHT or len(server.chats) < 20:
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.01)
+        yield process
+
+
 def test_a7_sigterm_with_eight_calls_in_flight_leaves_them_pending_and_no_traceback(small):
     """A7."""
     with ScriptedServer(capable=True) as server:
-        server.script(*[Step()] * 20)
-        server.always(Step(hang=True))
-        arguments = ("run", "--profile", "full", "--base-url", server.base_url, "--model", "m", "--json")
-        with small.start(*arguments, "--concurrency", IN_FLIGHT, REQUEST_TIMEOUT_SECONDS="60") as process:
-            deadline = time.monotonic() + 60
-            while server.in_flight < IN_FLIGHT or len(server.chats) < 20:
-                assert process.poll() is None and time.monotonic() < deadline
-                time.sleep(0.01)
+        with _calls_under_way(small, server) as process:
             process.send_signal(signal.SIGTERM)
             out, err = process.communicate()
         assert process.returncode == 3
@@ -75,19 +85,11 @@ def test_a7_a_signal_ends_a_command_in_words_whatever_it_is_doing(small):
 
 def test_a7_a_second_signal_does_not_cut_the_ending_short(small):
     """A7."""
-    with ScriptedServer(capable=True) as server:
-        server.script(*[Step()] * 20)
-        server.always(Step(hang=True))  # calls under way are waited for, for some seconds
-        arguments = ("run", "--profile", "full", "--base-url", server.base_url, "--model", "m", "--json")
-        with small.start(*arguments, "--concurrency", IN_FLIGHT, REQUEST_TIMEOUT_SECONDS="60") as process:
-            deadline = time.monotonic() + 60
-            while server.in_flight < IN_FLIGHT or len(server.chats) < 20:
-                assert process.poll() is None and time.monotonic() < deadline
-                time.sleep(0.01)
-            for _ in range(3):
-                process.send_signal(signal.SIGTERM)
-                time.sleep(0.3)
-            out, _err = process.communicate()
+    with ScriptedServer(capable=True) as server, _calls_under_way(small, server) as process:
+        for _ in range(3):
+            process.send_signal(signal.SIGTERM)
+            time.sleep(0.3)
+        out, _err = process.communicate()
     assert process.returncode == 3
     assert json.loads(out.splitlines()[-1])["status"] == "interrupted"
     assert ledger.read(small.database, 1).status == "interrupted", "nobody else had to find that out"
