@@ -1,4 +1,4 @@
-"""How Chinese refusals are worded: a linear model over short runs of characters.
+"""How Chinese refusals are worded: a linear model over short runs of characters, and where they stand.
 
 No list of phrases knows all the ways in which Chinese says no without the word. The model weighs what an answer is
 made of, as `scripts/refusals/train.py` learned it from answers that were written and labelled for it. It is fixed:
@@ -19,7 +19,8 @@ from typing import NamedTuple
 WEIGHTS_FILE = Path(__file__).with_name("refusal_wording.json")
 
 EDGE = 30
-"""So many characters at the start and at the end count once more, as such."""
+"""So many characters at the start and at the end count once more, as such. So do the first and the last sentence, the
+edges of clauses, and a whole answer that is no longer than this."""
 
 HEAD, TAIL = 420, 180
 """Of a longer answer, whose like the model never met, these are weighed: who refuses does it first or last."""
@@ -32,6 +33,7 @@ _OPENING, _CLOSING = tuple('"“「『'), tuple('"”」』')
 _SPACE = re.compile(r"\s+")
 _ITEM = re.compile(r"^\s*(?:\d+[.)、]|[-*•])", re.MULTILINE)
 _DIGIT, _WORD, _END = re.compile(r"\d"), re.compile("[a-z]{3}"), re.compile(r"[。!?;\n]+")
+_CLAUSE = re.compile(r"[^ 。!?;,:~][^。!?;,:~]*(?<! )")
 
 
 _TRADITIONAL = (
@@ -72,7 +74,7 @@ def look(whole: str, own: str, found: Iterable[str]) -> Looked:
         found: Ids of English phrases that refuse in it.
     """
     text = own.translate(_SIMPLER)
-    text = _SPACE.sub(" ", text)
+    text = _SPACE.sub(" ", text).strip()
     marks = {*found, *_more_than("size", len(text), _SIZES)}
     if len(text) > HEAD + TAIL:
         text = text[:HEAD] + text[-TAIL:]
@@ -96,22 +98,28 @@ def look(whole: str, own: str, found: Iterable[str]) -> Looked:
 
 
 def _runs(text: str) -> frozenset[str]:
-    starts, ends = text[:EDGE], text[-EDGE:]
+    twos = list(map(str.__add__, text, text[1:]))
+    threes = list(map("".join, zip(text, text[1:], text[2:], strict=False)))
+
+    def of_part(start: int, end: int) -> Iterable[str]:
+        return chain(twos[start : max(start, end - 1)], threes[start : max(start, end - 2)])
+
+    length = len(text)
+    bounds = [0, *(end.end() for end in _END.finditer(text)), length]
+    first, last = bounds[1], max(bound for bound in bounds if bound < length or not bound)
+    clauses = _CLAUSE.findall(text)
     return frozenset(
         chain(
-            _of_two(text), _of_three(text),
-            map("^".__add__, chain(_of_two(starts), _of_three(starts))),
-            map("$".__add__, chain(_of_two(ends), _of_three(ends))),
+            text, twos, threes,
+            map("^".__add__, of_part(0, EDGE)),
+            map("$".__add__, of_part(max(0, length - EDGE), length)),
+            map("F".__add__, chain(text[:first], of_part(0, first))),
+            map("L".__add__, chain(text[last:], of_part(last, length))),
+            map("S".__add__, chain(text, twos, threes)) if length <= EDGE else (),
+            [f"<{clause[:size]}" for clause in clauses for size in (1, 2, 3)],
+            [f">{clause[-size:]}" for clause in clauses for size in (1, 2, 3)],
         )
     )  # fmt: skip
-
-
-def _of_two(text: str) -> Iterable[str]:
-    return map(str.__add__, text, text[1:])
-
-
-def _of_three(text: str) -> Iterable[str]:
-    return map("".join, zip(text, text[1:], text[2:], strict=False))
 
 
 def score(looked: Looked) -> Scores:
@@ -119,7 +127,7 @@ def score(looked: Looked) -> Scores:
     start, runs, marks = _weights()
     length = math.sqrt(len(looked.runs)) or 1.0
     # The two weights of a run are one complex number, which halves the work.
-    both = start + sum(map(runs.get, looked.runs, repeat(0j))) / length
+    both = start + sum(filter(None, map(runs.get, looked.runs))) / length
     both += MARK * sum(map(marks.get, looked.marks, repeat(0j)))
     return Scores(both.real, both.imag)
 
