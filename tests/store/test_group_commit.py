@@ -52,7 +52,21 @@ def test_a_verdict_by_rules_shares_the_transaction_of_the_next_answer(database, 
     group.stop()
 
 
-def test_what_a_judge_model_was_paid_for_waits_for_nothing(database, stores):
+def test_two_answers_that_come_close_together_share_a_transaction(database, stores):
+    _, (first, second, third, *_) = make_run(stores)
+    group = GroupCommit(database, linger_s=60, company_s=60)
+    group.start()
+    stored = [group.answered(first, answer()), group.answered(second, answer())]
+    assert [each.result(10) for each in stored] == [None, None]
+    assert group.commits == 1
+    alone = group.answered(third, answer())
+    with pytest.raises(TimeoutError):
+        alone.result(0.2)
+    group.stop()
+    alone.result(10)
+
+
+def test_what_a_judge_model_was_paid_for_waits_for_no_answer(database, stores):
     _, (first, *_) = make_run(stores)
     group = GroupCommit(database, linger_s=60)
     group.start()
