@@ -28,8 +28,9 @@ LINGER_S = 0.02
 anew from the stored answer after a crash."""
 
 COMPANY_S = 0.002
-"""How long what was paid for, an answer or an opinion, waits for one more of its kind; two wait for nothing. Where answers
-come some milliseconds apart, not each has a transaction to itself then. Its call counts as under way until it is written."""
+"""How long what was paid for, an answer or an opinion, waits for one more of its kind; two wait for nothing. Where
+answers come some milliseconds apart, not each has a transaction to itself then. Its call is under way until the commit.
+"""
 
 Values = dict[str, Any]
 
