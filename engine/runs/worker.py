@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -27,6 +28,10 @@ ALIVE_POLL_S = 1.0
 
 STOP_TIMEOUT_S = 9.0
 """A stop is over within ten seconds, whatever a provider does."""
+
+SWITCH_INTERVAL_S = 0.002
+"""How long a thread that computes keeps the engine's loop, and with it every call, waiting. Python's own 5 ms cost a
+run with 64 calls at once 7 % of its time; less than 2 ms costs CPU for the switches."""
 
 STOPPED = "the server was stopped; resume to go on"
 DIED = "the engine has died, the server's log says why; restart the server, then resume to go on"
@@ -60,6 +65,7 @@ class Worker:
         self._thread = threading.Thread(target=self._main, name="engine", daemon=True)
 
     def start(self) -> None:
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
         self._thread.start()
         self._ready.wait()
 
